@@ -125,25 +125,33 @@ func (c Config) Check() error {
 
 	refuse(c.Epochs != nil && *c.Epochs < 0, "epochs is %d: must be at least 0, or null for endless epochs", deref(c.Epochs))
 	refuse(c.WorldSize < 1, "world_size is %d: must be at least 1", c.WorldSize)
-	refuse(c.Rank < 0 || c.Rank >= max(1, c.WorldSize), "rank is %d: must be from 0 to %d, because world_size is %d", c.Rank, c.WorldSize-1, c.WorldSize)
+	refuse(c.Rank < 0 || c.Rank >= max(1, c.WorldSize), "rank is %d: must be from 0 to %d, because world_size is %d",
+		c.Rank, c.WorldSize-1, c.WorldSize)
 	refuse(c.LocalWorldSize < 1, "local_world_size is %d: must be at least 1", c.LocalWorldSize)
-	refuse(c.Workers != nil && (*c.Workers < 1 || *c.Workers > maxWorkers), "workers is %d: must be from 1 to %d, or null for the default", deref(c.Workers), maxWorkers)
+	refuse(c.Workers != nil && (*c.Workers < 1 || *c.Workers > maxWorkers),
+		"workers is %d: must be from 1 to %d, or null for the default", deref(c.Workers), maxWorkers)
 	refuse(c.Order != InputOrder && c.Order != CompletionOrder, "order is %q: must be %q or %q", c.Order, InputOrder, CompletionOrder)
 	refuse(c.JPEG != HeadraceJPEG && c.JPEG != TurboJPEG, "jpeg is %q: must be %q or %q", c.JPEG, HeadraceJPEG, TurboJPEG)
-	refuse(c.OnError != Raise && c.OnError != Skip && c.OnError != Replace, "on_error is %q: must be %q, %q or %q", c.OnError, Raise, Skip, Replace)
+	refuse(c.OnError != Raise && c.OnError != Skip && c.OnError != Replace, "on_error is %q: must be %q, %q or %q",
+		c.OnError, Raise, Skip, Replace)
 	refuse(c.Memory != nil && *c.Memory < 1, "memory is %d: must be a number of bytes", deref(c.Memory))
 	refuse(c.HoldLimit != nil && *c.HoldLimit < 1, "hold_limit is %d: must be a number of bytes", deref(c.HoldLimit))
-	refuse(c.StepsPerEpoch != nil && *c.StepsPerEpoch < 1, "steps_per_epoch is %d: must be a number of batches, or null for all that there are", deref(c.StepsPerEpoch))
-	refuse(c.StallAfter != nil && !(*c.StallAfter >= 0 && *c.StallAfter <= mostStallAfter), "stall_after is %v: must be from 0 (never) to %d seconds, or null for 300", deref(c.StallAfter), int(mostStallAfter))
+	refuse(c.StepsPerEpoch != nil && *c.StepsPerEpoch < 1, "steps_per_epoch is %d: must be a number of batches, "+
+		"or null for all that there are", deref(c.StepsPerEpoch))
+	refuse(c.StallAfter != nil && !(*c.StallAfter >= 0 && *c.StallAfter <= mostStallAfter), "stall_after is %v: "+
+		"must be from 0 (never) to %d seconds, or null for 300", deref(c.StallAfter), int(mostStallAfter))
 	refuse(c.Prefetch < 1 || c.Prefetch > 1000, "prefetch is %d: must be from 1 to 1000 batches", c.Prefetch)
-	refuse(c.OnError == Raise && c.MaxErrors.Given(), "max_errors has no meaning with on_error=%q: the first bad sample stops the run; use on_error=%q or %q", Raise, Skip, Replace)
+	refuse(c.OnError == Raise && c.MaxErrors.Given(), "max_errors has no meaning with on_error=%q: "+
+		"the first bad sample stops the run; use on_error=%q or %q", Raise, Skip, Replace)
 	bad := c.MaxErrors.Check()
 	refuse(bad != nil, "max_errors %w", bad)
 
 	// Ranks that lose different samples would yield different numbers of batches, and the
 	// collective operations of training would hang.
-	refuse(c.Uneven && c.StepsPerEpoch != nil, "steps_per_epoch is %d, the same on every rank, and uneven says that ranks may differ: use only one of them", deref(c.StepsPerEpoch))
-	refuse(c.OnError == Skip && c.mustAgree(), "on_error=%q with world_size %d: ranks could yield different numbers of batches; use on_error=%q, or set steps_per_epoch", Skip, c.WorldSize, Replace)
+	refuse(c.Uneven && c.StepsPerEpoch != nil, "steps_per_epoch is %d, the same on every rank, "+
+		"and uneven says that ranks may differ: use only one of them", deref(c.StepsPerEpoch))
+	refuse(c.OnError == Skip && c.mustAgree(), "on_error=%q with world_size %d: ranks could "+
+		"yield different numbers of batches; use on_error=%q, or set steps_per_epoch", Skip, c.WorldSize, Replace)
 
 	return errors.Join(mistakes...)
 }

@@ -73,7 +73,8 @@ func FileConfig(f recipe.File) (Config, error) {
 	c, err := r.read(f.Loader)
 	c.DeadLettersOwn = c.DeadLetters != ""
 	if climbs(string(c.DeadLetters)) {
-		err = errors.Join(err, &Mistake{Key: "dead_letters", Err: fmt.Errorf("dead_letters is %q: must be a path without .. in a recipe; for other paths use .loader(dead_letters=…) or --dead-letters", c.DeadLetters)})
+		err = errors.Join(err, &Mistake{Key: "dead_letters", Err: fmt.Errorf("dead_letters is %q: must be "+
+			"a path without .. in a recipe; for other paths use .loader(dead_letters=…) or --dead-letters", c.DeadLetters)})
 	}
 	return c, f.Locate(err)
 }

@@ -33,7 +33,8 @@ type EpochSummary struct {
 // countFrom is the count of an epoch that is gone on with: what it had yielded and lost
 // before belongs to it.
 func (l *Loader) countFrom(from State) EpochSummary {
-	return EpochSummary{Epoch: from.Epoch, Batches: from.Batches, Samples: from.Yielded(), Lost: from.LostSamples(), Replaced: from.Replaced, Wrapped: l.wrapped(from.Epoch)}
+	return EpochSummary{Epoch: from.Epoch, Batches: from.Batches, Samples: from.Yielded(),
+		Lost: from.LostSamples(), Replaced: from.Replaced, Wrapped: l.wrapped(from.Epoch)}
 }
 
 // wrapped is how many samples of the epoch come from its start once more.
@@ -73,7 +74,8 @@ func (l *Loader) cut() error {
 
 // short ends the run, since other ranks have batches that this one has not.
 func (l *Loader) short() error {
-	l.failure = fmt.Errorf("%w: rank %d has %d batches in epoch %d, and steps_per_epoch is %d: use a smaller steps_per_epoch, or lose and drop fewer samples",
+	l.failure = fmt.Errorf("%w: rank %d has %d batches in epoch %d, and steps_per_epoch is %d: "+
+		"use a smaller steps_per_epoch, or lose and drop fewer samples",
 		ErrShort, l.config.Rank, l.count.Batches, l.count.Epoch, *l.config.StepsPerEpoch)
 	l.Stop()
 	return l.failure

@@ -103,11 +103,13 @@ func checkPlaces(r recipe.Recipe, o Options) error {
 		}
 		if name, named := strings.CutPrefix(where, recipe.SetPrefix); named {
 			if _, ok := sets[name]; !ok {
-				return fmt.Errorf("%w: %s: where=%q names workers that no program has described: use \"process\" or \"thread\"", ErrConfig, s.Name, where)
+				return fmt.Errorf("%w: %s: where=%q names workers that no program has described: "+
+					"use \"process\" or \"thread\"", ErrConfig, s.Name, where)
 			}
 		}
 		if where == recipe.Here && !program && !o.Look {
-			return fmt.Errorf("%w: %s: where=%q is for functions of a Python program, and no such program opens this recipe: open it with headrace.load(), or use \"process\" or \"thread\"", ErrConfig, s.Name, where)
+			return fmt.Errorf("%w: %s: where=%q is for functions of a Python program, and no such program "+
+				"opens this recipe: open it with headrace.load(), or use \"process\" or \"thread\"", ErrConfig, s.Name, where)
 		}
 	}
 	return nil
@@ -171,7 +173,8 @@ func (m materials) first(ctx context.Context, r recipe.Recipe, schema sample.Sch
 }
 
 // firstOf is first of so many samples. More says that the source has more of them.
-func (m materials) firstOf(ctx context.Context, r recipe.Recipe, schema sample.Schema, atEnd survey.AtEnd) (made survey.Made, more bool, err error) {
+func (m materials) firstOf(ctx context.Context, r recipe.Recipe, schema sample.Schema,
+	atEnd survey.AtEnd) (made survey.Made, more bool, err error) {
 	defer m.host.Renew(1, true)
 	l, err := assemble(ctx, r, schema, m)
 	if err != nil {

@@ -19,12 +19,16 @@ type Options struct {
 	Ledger   bool                // batches know where their rows come from: [Batch.Origins]
 	Consumer int                 // the process that gets the batches, of which the statistics tell, too; 0: this one
 	Scanned  func(done, all int) // how many shards of a source have been scanned that were not known, of all of these
-	Look     bool                // the loader is described and never started: no function of Python is imported, and [ErrUncalled] comes where one would have to be
+	// the loader is described and never started: no function of Python is imported, and
+	// [ErrUncalled] comes where one would have to be
+	Look bool
 
 	trial *trial // nil: it is no profile
 
 	Python *extern.Interpreter // for the functions of Python that a recipe has; nil: the one that extern.Default finds
-	Log    func(extern.Line)   // what these functions log, warn and print, by several goroutines at once; nil: extern.Print to standard error
+	// what these functions log, warn and print, by several goroutines at once; nil:
+	// extern.Print to standard error
+	Log func(extern.Line)
 }
 
 // trial is what a loader is opened for that is profiled: it has memory without end, and

@@ -73,7 +73,8 @@ const (
 func (l *Loader) profile(ctx context.Context, limit int64, o ProfileOptions) (pipe.Report, error) {
 	l.work.Begin(0, nil, nil)
 	python.HostOf(l.work).Await()
-	opts := pipe.ProfileOpts{Items: probeItems, Workers: []int{1}, Epoch: o.Epoch, Failures: core.RunPolicy(l.config.OnError, l.config.MaxErrors, l.info.SamplesPerEpoch)}
+	opts := pipe.ProfileOpts{Items: probeItems, Workers: []int{1}, Epoch: o.Epoch,
+		Failures: core.RunPolicy(l.config.OnError, l.config.MaxErrors, l.info.SamplesPerEpoch)}
 	empty := l.budget.Stats().Used // but for the batches
 	if _, err := pipe.Profile(ctx, l.compiled.Flow, opts); err != nil {
 		return pipe.Report{}, err
@@ -82,7 +83,8 @@ func (l *Loader) profile(ctx context.Context, limit int64, o ProfileOptions) (pi
 	fits := (limit - empty) / each / int64(len(o.Workers))
 	wanted := int64(cmp.Or(o.Items, probeItems))
 	if fits < wanted {
-		return pipe.Report{}, fmt.Errorf("%w: memory is %s, which has room for %d samples of %s for each number of workers, not for %d: raise memory, or profile fewer",
+		return pipe.Report{}, fmt.Errorf("%w: memory is %s, which has room for %d samples "+
+			"of %s for each number of workers, not for %d: raise memory, or profile fewer",
 			ErrConfig, bytesize.Text(limit), max(0, fits), bytesize.Text(each), wanted)
 	}
 	if o.Items == 0 {

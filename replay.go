@@ -109,10 +109,12 @@ func (l *Loader) Gather(records []State) (State, error) {
 		return records[own], nil
 	}
 	if s := l.iterated(); s != nil {
-		return State{}, fmt.Errorf("%w: it is from other ranks, and the source %q is iterated over: each rank has its own, which no other can continue; begin at an epoch", ErrState, s.Name)
+		return State{}, fmt.Errorf("%w: it is from other ranks, and the source %q is iterated over: "+
+			"each rank has its own, which no other can continue; begin at an epoch", ErrState, s.Name)
 	}
 	if !resume.AllBegin(records) && l.compiled.Gathers != nil {
-		return State{}, fmt.Errorf("%w: it is from other ranks, and what the object of %q gathered there cannot be continued here; begin at an epoch", ErrState, l.compiled.Gathers[0])
+		return State{}, fmt.Errorf("%w: it is from other ranks, and what the object of "+
+			"%q gathered there cannot be continued here; begin at an epoch", ErrState, l.compiled.Gathers[0])
 	}
 	s, err := resume.Gather(records, l.extent, l.extentOf)
 	if err != nil {

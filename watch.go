@@ -29,7 +29,8 @@ func (l *Loader) stall() pipe.Stall {
 	if after <= 0 {
 		return pipe.Stall{}
 	}
-	return pipe.Stall{After: after, Waits: l.arena.Waiting, Report: func(r pipe.StallReport) { l.options.Warn("stall", report.Stall(r, l.nameStalled)) }}
+	return pipe.Stall{After: after, Waits: l.arena.Waiting,
+		Report: func(r pipe.StallReport) { l.options.Warn("stall", report.Stall(r, l.nameStalled)) }}
 }
 
 // nameStalled says which sample an operation has not finished.

@@ -8,9 +8,11 @@ type Stats struct {
 	Packs    int64 // that they have travelled in
 	BytesIn  int64 // given to workers, shared or copied
 	BytesOut int64
-	Restarts int64  // processes that have taken the place of others
-	PIDs     []int  // of the processes that run now
-	Spawned  string // why these were started one by one, and not forked from one that has imported their modules; empty: they were forked, or there is none yet
+	Restarts int64 // processes that have taken the place of others
+	PIDs     []int // of the processes that run now
+	// why these were started one by one, and not forked from one that has imported
+	// their modules; empty: they were forked, or there is none yet
+	Spawned string
 }
 
 // Made counts a call whose results are those of one that was made before, by other pools
@@ -39,7 +41,8 @@ func (p *Pool) Stats() Stats {
 		spawned = server.Spawns()
 	}
 	return Stats{
-		Calls: p.calls.Load(), Packs: p.function.packs.Load(), BytesIn: p.function.BytesIn.Load(), BytesOut: p.function.BytesOut.Load(), Restarts: p.function.restarts.Load(),
+		Calls: p.calls.Load(), Packs: p.function.packs.Load(), BytesIn: p.function.BytesIn.Load(),
+		BytesOut: p.function.BytesOut.Load(), Restarts: p.function.restarts.Load(),
 		PIDs: p.workers.pidsFor(&p.function), Spawned: spawned,
 	}
 }

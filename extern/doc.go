@@ -2,7 +2,10 @@
 // hands them samples, takes their results, and replaces those that die or hang.
 //
 //	heap, err := extern.NewHeap()
-//	pool, err := extern.Open(extern.Options{Stage: "augment", Function: "train:augment", Kind: extern.Map, Interpreter: python, Heap: heap, Workers: 4, In: in, Gives: gives})
+//	pool, err := extern.Open(extern.Options{
+//		Stage: "augment", Function: "train:augment", Kind: extern.Map,
+//		Interpreter: python, Heap: heap, Workers: 4, In: in, Gives: gives,
+//	})
 //	call := &extern.Call{ID: id, Key: key, In: values}
 //	err = pool.Call(ctx, call) // call.Out
 //

@@ -14,7 +14,8 @@ var ErrClosed = errors.New("extern: the pool is closed")
 
 var errGone = errors.New("the program has ended")
 
-var errUnstoppable = errors.New("time_limit: threads of your program cannot be stopped; use an async function, whose call is cancelled, or where=\"process\"")
+var errUnstoppable = errors.New("time_limit: threads of your program cannot be stopped; " +
+	"use an async function, whose call is cancelled, or where=\"process\"")
 
 // WorkerError says that the process which worked on the sample has ended. But for objects
 // that gather samples or are iterated over, it is the second one: the sample was tried

@@ -52,7 +52,8 @@ func (lp *eventLoop) spread(fn *function, has installed) error {
 		return err
 	}
 	if there == 0 {
-		return &StartError{Stage: fn.Stage, Cause: fmt.Errorf("more than %d calls of async functions would run beside each other in a process", mostCoroutines)}
+		return &StartError{Stage: fn.Stage, Cause: fmt.Errorf("more than %d calls of async "+
+			"functions would run beside each other in a process", mostCoroutines)}
 	}
 
 	q.UseEventLoop(&lp.process.entry, &fn.backlog)

@@ -52,7 +52,8 @@ func Open(o Options) (*Pool, error) {
 	}
 
 	if o.Threads && o.Workers > 1 && len(o.Seed) > 0 {
-		return nil, fmt.Errorf("extern: %s: threads share the generators of %s, which cannot be seeded for each sample then: use processes, or the function's own rng", o.Stage, strings.Join(o.Seed, ", "))
+		return nil, fmt.Errorf("extern: %s: threads share the generators of %s, which cannot "+
+			"be seeded for each sample then: use processes, or the function's own rng", o.Stage, strings.Join(o.Seed, ", "))
 	}
 
 	if o.Kind == Filter {
@@ -67,12 +68,14 @@ func Open(o Options) (*Pool, error) {
 
 	o.Workers = max(1, o.Workers)
 	p := &Pool{given: given, o: o, workers: o.On, function: function{
-		Function: pack.Function{Stage: o.Stage, Kind: o.Kind, In: o.In, Gives: o.Gives, Copies: o.Copy || o.Threads, Limit: o.Limit, Heap: o.Heap},
-		setup:    setupOf(o), interpreter: o.Interpreter, user: o.User, log: o.Log,
+		Function: pack.Function{Stage: o.Stage, Kind: o.Kind, In: o.In, Gives: o.Gives, Copies: o.Copy || o.Threads,
+			Limit: o.Limit, Heap: o.Heap},
+		setup: setupOf(o), interpreter: o.Interpreter, user: o.User, log: o.Log,
 	}}
 	p.function.Init()
 	p.function.Chain = chain.New(o.Chain, p.pickled)
-	p.function.pickle, p.function.keys, p.function.initializer = p.pickled(o.Function), p.pickled(o.Keys), p.pickled(o.Interpreter.Initializer)
+	p.function.pickle, p.function.keys, p.function.initializer = p.pickled(o.Function), p.pickled(o.Keys),
+		p.pickled(o.Interpreter.Initializer)
 	p.function.imports = p.modules()
 	if p.workers == nil {
 		p.workers, p.own = NewWorkers(o.Interpreter, o.Heap, o.Threads, o.Log), true
@@ -88,7 +91,8 @@ func Open(o Options) (*Pool, error) {
 // setupOf returns the message that tells a worker of the options.
 func setupOf(o Options) message.Setup {
 	return message.Setup{
-		Stage: o.Stage, Function: o.Function, Keys: o.Keys, Kind: string(o.Kind), Heap: int64(len(o.Heap.Memory)), In: message.FieldsOf(o.In),
+		Stage: o.Stage, Function: o.Function, Keys: o.Keys, Kind: string(o.Kind), Heap: int64(len(o.Heap.Memory)),
+		In:   message.FieldsOf(o.In),
 		Rows: o.Rows, Positional: o.Positional, To: o.To, Gives: message.FieldsOf(o.Gives), Seed: o.Seed, Copy: o.Copy || o.Threads,
 		States: o.States, Tape: o.Tape, Tried: o.Tried, Rank: o.Rank, World: o.World, InlineMost: pack.RoomLeast,
 		Initializer: o.Interpreter.Initializer, Exact: o.Exact, Limit: o.Limit.Seconds(),
@@ -204,6 +208,7 @@ func (p *Pool) check(c *Call) error {
 	if p.o.Kind == Collate && c.Rows < 1 {
 		return fmt.Errorf("extern: %s got %d samples: must be at least one", p.o.Stage, c.Rows)
 	}
+
 	if p.o.Kind == Chain && len(c.Keys) != len(p.function.Chain) {
 		return fmt.Errorf("extern: %s has %d functions and is given keys for %d", p.o.Stage, len(p.function.Chain), len(c.Keys))
 	}

@@ -54,8 +54,10 @@ func (proc *process) lastFunction() *function {
 
 // start starts a process in a slot, unless stop is closed.
 func (t *team) start(in *queue.Slot, stop <-chan struct{}) (*process, error) {
-	proc := &process{team: t, stop: stop, has: map[int]installed{}, forgot: t.removals(), ready: make(chan struct{}), exited: make(chan struct{})}
-	started, err := t.starter.StartPatiently(stop, child.Options{Python: t.python, Server: t.server, Heap: t.heap.File, Conns: in.Threads + 1, Tell: t.tell})
+	proc := &process{team: t, stop: stop, has: map[int]installed{}, forgot: t.removals(), ready: make(chan struct{}),
+		exited: make(chan struct{})}
+	started, err := t.starter.StartPatiently(stop,
+		child.Options{Python: t.python, Server: t.server, Heap: t.heap.File, Conns: in.Threads + 1, Tell: t.tell})
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +68,8 @@ func (t *team) start(in *queue.Slot, stop <-chan struct{}) (*process, error) {
 		clear(cell)
 		proc.callers = append(proc.callers, newCaller(proc, conn.New(own), i, cell))
 	}
-	proc.loop = &eventLoop{process: proc, callers: map[uint32]*caller{}, streams: conn.NewStreams(started.Conns[in.Threads], mostCoroutines)}
+	proc.loop = &eventLoop{process: proc, callers: map[uint32]*caller{},
+		streams: conn.NewStreams(started.Conns[in.Threads], mostCoroutines)}
 	return proc, nil
 }
 
@@ -204,6 +207,7 @@ func (proc *process) begin() bool {
 			return false // it has died, which died reports
 		}
 	}
+
 	for _, c := range proc.callers {
 		for number, has := range proc.has {
 			c.knows[number] = &knowledge{installed: has, pace: 1}

@@ -91,7 +91,8 @@ func (w *Workers) died(proc *process, fn *function) time.Duration {
 	}
 	w.barren++
 	if w.barren >= mostBarren {
-		w.queue.Fail(&StartError{Stage: fn.Stage, Cause: fmt.Errorf("%d processes in a row have ended before their first sample; the last one %s", w.barren, proc.Ending()), Last: proc.LastLines()})
+		w.queue.Fail(&StartError{Stage: fn.Stage, Cause: fmt.Errorf("%d processes in a "+
+			"row have ended before their first sample; the last one %s", w.barren, proc.Ending()), Last: proc.LastLines()})
 	}
 	return backOff << w.barren
 }

@@ -172,7 +172,8 @@ func (w *Workers) scale() {
 
 // addProcess adds a process. The caller holds mu.
 func (w *Workers) addProcess(callers int) {
-	s := &supervisor{workers: w, entry: queue.Slot{Index: len(w.supervisors), Threads: callers, All: w.threads && w.fixed == 0}, stop: make(chan struct{}), ready: make(chan struct{})}
+	s := &supervisor{workers: w, entry: queue.Slot{Index: len(w.supervisors), Threads: callers,
+		All: w.threads && w.fixed == 0}, stop: make(chan struct{}), ready: make(chan struct{})}
 	w.supervisors = append(w.supervisors, s)
 	w.done.Add(1)
 	go s.run()

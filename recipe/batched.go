@@ -44,13 +44,18 @@ func Stackable(f sample.Field) error {
 	case f.Type.Kind == sample.Text || f.Type.Kind == sample.Object || f.Type.Fixed():
 		return nil
 	case IsImage(f.Type) && ImageForm(f.Type).Frames == tensor.Unknown:
-		return fmt.Errorf("cannot stack clips of different lengths: the field %q is %v; set frames in decode_video, or end the recipe without batch: each sample comes by itself", f.Name, f.Type)
+		return fmt.Errorf("cannot stack clips of different lengths: the field %q is %v; "+
+			"set frames in decode_video, or end the recipe without batch: each sample comes by itself", f.Name, f.Type)
 	case IsImage(f.Type):
-		return fmt.Errorf("cannot stack images of different sizes: the field %q is %v; put center_crop, random_resized_crop, resize to [height, width] or resize_to_bucket before it", f.Name, f.Type)
+		return fmt.Errorf("cannot stack images of different sizes: the field %q is %v; "+
+			"put center_crop, random_resized_crop, resize to [height, width] or resize_to_bucket before it", f.Name, f.Type)
 	case f.Type.Kind == sample.Bytes:
-		return fmt.Errorf("cannot stack the field %q, which is bytes; put decode_image or decode_npy before it, leave the field out: drop(%q), or keep the bytes as they are, as objects: the source or function that makes them says gives={%q: object}", f.Name, f.Name, f.Name)
+		return fmt.Errorf("cannot stack the field %q, which is bytes; put decode_image or decode_npy before it, "+
+			"leave the field out: drop(%q), or keep the bytes as they are, as objects: "+
+			"the source or function that makes them says gives={%q: object}", f.Name, f.Name, f.Name)
 	case f.Type.Ragged():
-		return fmt.Errorf("cannot stack sequences of different lengths: the field %q is %v; end the recipe with bucket_batch or pack instead, or with batch and a collate function", f.Name, f.Type)
+		return fmt.Errorf("cannot stack sequences of different lengths: the field %q is %v; "+
+			"end the recipe with bucket_batch or pack instead, or with batch and a collate function", f.Name, f.Type)
 	default:
 		return fmt.Errorf("cannot stack arrays of different shapes: the field %q is %v", f.Name, f.Type)
 	}

@@ -186,7 +186,8 @@ func (c *checker) differ(i int, in sample.Schema, batched int) bool {
 	for _, f := range in {
 		if Stackable(f) != nil {
 			before := c.steps[batched-1]
-			c.wrong(i, "", "cannot stack batches of different sizes: the field %q is %v; give %q a size and drop_last, or put unbatch before %q", f.Name, f.Type, before.Name, c.steps[i].Name)
+			c.wrong(i, "", "cannot stack batches of different sizes: the field %q is %v; "+
+				"give %q a size and drop_last, or put unbatch before %q", f.Name, f.Type, before.Name, c.steps[i].Name)
 			return true
 		}
 	}
@@ -268,21 +269,26 @@ func (c *checker) place(i, before int, first bool, around Surroundings) {
 		c.wrong(i, "", "has nothing to read: what %q puts together begins with a source such as files", c.steps[before].Name)
 		return
 	case around.Batched > 0 && looksInto(c.steps[i].Args):
-		c.wrong(i, "", "comes after %q, which makes batches, and works on samples: put it before, or unbatch between them", c.steps[around.Batched-1].Name)
+		c.wrong(i, "", "comes after %q, which makes batches, and works on samples: put it before, "+
+			"or unbatch between them", c.steps[around.Batched-1].Name)
 		return
 	}
 
 	switch {
 	case c.steps[i].op.Gathers && around.Beside:
-		c.wrong(i, "", "gathers samples inside %q, whose other branches go on meanwhile: put it before or after %[1]q", c.steps[around.Step].Name)
+		c.wrong(i, "", "gathers samples inside %q, whose other branches go on meanwhile: put it before or after %[1]q",
+			c.steps[around.Step].Name)
 	case place == Batching && around.Op != "":
 		c.wrong(i, "", "makes batches inside %q: put it after %[1]q", c.steps[around.Step].Name)
 	case place == Ordering && joins(c.steps[before].op, c.steps[before].Args):
-		c.wrong(i, "", "comes after %q: it must directly follow the sources inside it, since it sets the order of a source", c.steps[before].Name)
+		c.wrong(i, "", "comes after %q: it must directly follow the sources inside it, "+
+			"since it sets the order of a source", c.steps[before].Name)
 	case place == Ordering && !first && iterated(c.steps[before].Args):
-		c.wrong(i, "", "comes after %q, which is iterated over in its own order: use a source with a length, or let the object shuffle", c.steps[before].Name)
+		c.wrong(i, "", "comes after %q, which is iterated over in its own order: use a source with a length, "+
+			"or let the object shuffle", c.steps[before].Name)
 	case place == Ordering && (c.steps[before].op.Place != Source || first):
-		c.wrong(i, "", "comes after %q: it must directly follow the source, since it sets the source's order; no sample waits to be mixed with others", c.steps[before].Name)
+		c.wrong(i, "", "comes after %q: it must directly follow the source, since it sets the source's order; "+
+			"no sample waits to be mixed with others", c.steps[before].Name)
 	}
 }
 
@@ -306,7 +312,8 @@ func (c *checker) lists(i int, around Surroundings) {
 			}
 			return
 		case t.Count > Fewer, t.Routing != nil, t.Batches != nil:
-			c.wrong(i, "", "takes the sampler's lists as batches, and %q before it makes other samples of theirs: give batch a size, and the sampler single numbers", c.steps[k].Name)
+			c.wrong(i, "", "takes the sampler's lists as batches, and %q before it makes other samples of theirs: "+
+				"give batch a size, and the sampler single numbers", c.steps[k].Name)
 			return
 		case sizes:
 			c.wrong(i, "", "takes the sampler's lists as batches, and %q makes images of several sizes: resize to one", c.steps[k].Name)
@@ -323,7 +330,8 @@ func (r Recipe) CheckWhole() error {
 	for i, s := range r.All() {
 		switch t := TraitsOf(s.Args); {
 		case t.Lists > 0:
-			wrong = &Error{Step: i, Name: s.Name, Err: errors.New("gives lists, which are batches, and no step takes them: add .batch(), without a size")}
+			wrong = &Error{Step: i, Name: s.Name,
+				Err: errors.New("gives lists, which are batches, and no step takes them: add .batch(), without a size")}
 		case t.Batches != nil && t.Batches.Lists:
 			return nil
 		}

@@ -49,11 +49,13 @@ func (c *Collate) Check(in sample.Schema, sized bool) (sample.Schema, error) {
 		errs = append(errs, argument.Inside("collate", err))
 	}
 	if sized {
-		errs = append(errs, errors.New("has collate, which is given samples in their order, and cannot follow resize_to_bucket, after which each batch has images of one size: use resize, or batch without collate"))
+		errs = append(errs, errors.New("has collate, which is given samples in their order, and cannot "+
+			"follow resize_to_bucket, after which each batch has images of one size: use resize, or batch without collate"))
 	}
 	for _, f := range c.Gives.Schema {
 		if f.Type.Kind == sample.Bytes {
-			errs = append(errs, argument.Inside("collate", Wrong("gives", "has the field %q as bytes: a batch has arrays, text and objects; use an array of uint8", f.Name)))
+			errs = append(errs, argument.Inside("collate", Wrong("gives",
+				"has the field %q as bytes: a batch has arrays, text and objects; use an array of uint8", f.Name)))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {

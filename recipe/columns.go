@@ -149,7 +149,9 @@ func (c *Columns) Takes() string {
 // JSONSchema implements [Schemer].
 func (c *Columns) JSONSchema() map[string]any {
 	types := map[string]any{}
-	for name, of := range map[string]string{"text": "string", "int64": "integer", "float32": "number", "float64": "number", "bool": "boolean"} {
+	for name, of := range map[string]string{
+		"text": "string", "int64": "integer", "float32": "number", "float64": "number", "bool": "boolean",
+	} {
 		types[name] = map[string]any{"type": "array", "items": map[string]any{"type": of}}
 	}
 	column := map[string]any{"type": "object", "properties": types, "additionalProperties": false, "minProperties": 1, "maxProperties": 1}

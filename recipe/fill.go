@@ -61,7 +61,8 @@ func Filled(all []sample.Schema, fill PadValue) (filled []sample.Schema, wrong [
 		switch v := fill.Of(f.Name); {
 		case f.Type.Kind == sample.Text:
 		case !number:
-			wrong = append(wrong, Wrong("fill", "is for numbers and text, and the field %q, which some lack, is %v: leave it out with drop", f.Name, f.Type))
+			wrong = append(wrong, Wrong("fill", "is for numbers and text, and the field %q, "+
+				"which some lack, is %v: leave it out with drop", f.Name, f.Type))
 		case !HasValue(f.Type.DType, v):
 			wrong = append(wrong, Wrong("fill", "is %v for the field %q: no %v has this value", v, f.Name, f.Type.DType))
 		}

@@ -44,7 +44,9 @@ func (g *Gives) JSONSchema() map[string]any {
 			"shape": map[string]any{"anyOf": []any{new(Extents).JSONSchema(), map[string]any{"type": "null"}}},
 		},
 	}
-	return map[string]any{"type": "object", "additionalProperties": map[string]any{"anyOf": []any{map[string]any{"enum": []any{"text", "bytes", "object"}}, array}}, "minProperties": 1}
+	return map[string]any{"type": "object",
+		"additionalProperties": map[string]any{"anyOf": []any{map[string]any{"enum": []any{"text", "bytes", "object"}},
+			array}}, "minProperties": 1}
 }
 
 // MarshalJSON writes the object, its keys in the order of the fields.

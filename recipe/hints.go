@@ -36,7 +36,8 @@ func unknownKey(op, key string) error {
 	}
 	known, ok := Find(op)
 	if ok && slices.ContainsFunc(known.Arguments(), func(a Argument) bool { return a.Name == key }) {
-		return fmt.Errorf("has the key %q beside %s, but it is an argument of %s: write {%q: {%q: …}}, in YAML two spaces further in", key, op, op, op, key)
+		return fmt.Errorf("has the key %q beside %s, but it is an argument of %s: write {%q: "+
+			"{%q: …}}, in YAML two spaces further in", key, op, op, op, key)
 	}
 	if near := words.Nearest(key, besides); near != "" {
 		return fmt.Errorf("unknown key %q: did you mean %q?", key, near)
@@ -66,7 +67,8 @@ func unknownArgument(args any, key string, known []string) error {
 		return fmt.Errorf("has the key %q as an argument: write it beside the operation, in YAML two spaces further out", key)
 	}
 	if isFailure(key) {
-		return fmt.Errorf("has the key %q as an argument: it belongs to failures, beside the operation: write {\"failures\": {%q: …}}", key, key)
+		return fmt.Errorf("has the key %q as an argument: it belongs to failures, beside the operation: "+
+			"write {\"failures\": {%q: …}}", key, key)
 	}
 	return words.Unknown("argument", key, known)
 }

@@ -14,7 +14,9 @@ type Error struct {
 	Position
 	Step int    // which one, counted from 1 as [Recipe.All] does; 0: the recipe as a whole
 	Name string // of the step
-	Path string // from the step to what is wrong: "args.size", "args.paths[3]", "failures.wait", "name", "op" for the operation; "": the step as a whole
+	// from the step to what is wrong: "args.size", "args.paths[3]", "failures.wait",
+	// "name", "op" for the operation; "": the step as a whole
+	Path string
 	Err  error
 
 	key string // of the object at Path, which is what is wrong; "": the whole of it

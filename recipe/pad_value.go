@@ -88,7 +88,8 @@ func (p PadValue) Check(padded []sample.Field) (errs []error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Fields)) {
 		if !slices.ContainsFunc(padded, func(f sample.Field) bool { return f.Name == name }) {
-			errs = append(errs, Wrong("pad", "names %q: the fields that are padded are %s", name, words.List(sample.Schema(padded).Names())))
+			errs = append(errs, Wrong("pad", "names %q: the fields that are padded are %s",
+				name, words.List(sample.Schema(padded).Names())))
 		}
 	}
 	return errs

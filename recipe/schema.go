@@ -20,7 +20,8 @@ func Schema(loader map[string]any) []byte {
 	}
 	defs := map[string]any{
 		"variable": map[string]any{
-			"title": "variable", "description": "a variable of the section vars, or of the environment", "type": "string", "pattern": `^\$\{[A-Za-z_][A-Za-z0-9_]*\}$`,
+			"title": "variable", "description": "a variable of the section vars, or of the environment",
+			"type": "string", "pattern": `^\$\{[A-Za-z_][A-Za-z0-9_]*\}$`,
 		},
 		"step": stepSchema(),
 	}
@@ -34,19 +35,23 @@ func Schema(loader map[string]any) []byte {
 	e.SetIndent("", "  ")
 	_ = e.Encode(map[string]any{
 		"$schema": "https://json-schema.org/draft/2020-12/schema",
-		"title":   "Headrace recipe", "description": "A pipeline from files to batches, as the program headrace and the Python package read it.",
+		"title":   "Headrace recipe", "description": "A pipeline from files to batches, " +
+			"as the program headrace and the Python package read it.",
 		"type": "object", "required": []string{"headrace", "steps"}, "additionalProperties": false,
 		"properties": map[string]any{
 			"$schema":  map[string]any{"type": "string", "description": "where this schema is, for editors"},
 			"headrace": map[string]any{"const": Version, "description": "the version of the notation"},
 			"vars": map[string]any{
-				"type": "object", "description": `variables, which text names as "${name}", and their defaults; null where a value must be given`,
+				"type":                 "object",
+				"description":          `variables, which text names as "${name}", and their defaults; null where a value must be given`,
 				"propertyNames":        map[string]any{"pattern": variables.Name.String()},
 				"additionalProperties": map[string]any{"type": []string{"string", "number", "boolean", "null", "array"}},
 				"examples":             []any{map[string]any{"root": "data/train", "size": 224}},
 			},
-			"seed":   jsonschema.OrVariable(map[string]any{"type": "integer", "minimum": 0, "maximum": uint64(math.MaxUint64), "default": 0, "description": "of all random operations"}),
-			"steps":  map[string]any{"type": "array", "minItems": 1, "description": "the operations, in order", "items": map[string]any{"$ref": "#/$defs/step"}},
+			"seed": jsonschema.OrVariable(map[string]any{"type": "integer", "minimum": 0,
+				"maximum": uint64(math.MaxUint64), "default": 0, "description": "of all random operations"}),
+			"steps": map[string]any{"type": "array", "minItems": 1, "description": "the operations, in order",
+				"items": map[string]any{"$ref": "#/$defs/step"}},
 			"loader": loader,
 		},
 		"$defs": defs,
@@ -63,7 +68,8 @@ func stepSchema() map[string]any {
 	keys := map[string]any{
 		"name": jsonschema.Described(name, "of the step, by default its operation's: statistics, messages and random draws refer to it"),
 	}
-	keys["failures"] = jsonschema.Described(jsonschema.Object(new(Failures)), "what happens to samples that fail in this step; by default as in the loader")
+	keys["failures"] = jsonschema.Described(jsonschema.Object(new(Failures)),
+		"what happens to samples that fail in this step; by default as in the loader")
 
 	for _, op := range Ops() {
 		args := map[string]any{"$ref": "#/$defs/args." + op.Name}

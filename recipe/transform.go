@@ -89,7 +89,8 @@ func ImageForm(t sample.Type) media.Form {
 
 func noImage(in sample.Schema, images []string) error {
 	if len(images) > 1 {
-		return fmt.Errorf("cannot tell which image is meant: there are %s; set field=%q, or fields=[…] for several", words.List(images), images[0])
+		return fmt.Errorf("cannot tell which image is meant: there are %s; set field=%q, or fields=[…] for several",
+			words.List(images), images[0])
 	}
 	if i := slices.IndexFunc(in, func(f sample.Field) bool { return f.Type.Kind == sample.Bytes }); i >= 0 {
 		return fmt.Errorf("has no image to work on, only %v; put decode_image before it", in)

@@ -52,5 +52,6 @@ func (w *When) UnmarshalJSON(b []byte) error {
 
 // JSONSchema implements [Schemer].
 func (When) JSONSchema() map[string]any {
-	return map[string]any{"anyOf": []any{jsonschema.Scalar("string"), jsonschema.Scalar("integer", map[string]any{"minimum": math.MinInt64, "maximum": math.MaxInt64})}}
+	return map[string]any{"anyOf": []any{jsonschema.Scalar("string"),
+		jsonschema.Scalar("integer", map[string]any{"minimum": math.MinInt64, "maximum": math.MaxInt64})}}
 }

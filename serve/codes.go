@@ -51,7 +51,8 @@ func code(err error) wire.Code {
 		return wire.CodeHeld
 	case errors.Is(err, headrace.ErrSource):
 		return wire.CodeSource
-	case errors.Is(err, headrace.ErrSampler), errors.Is(err, headrace.ErrState), errors.Is(err, headrace.ErrConfig), errors.Is(err, budget.ErrTooSmall):
+	case errors.Is(err, headrace.ErrSampler), errors.Is(err, headrace.ErrState), errors.Is(err, headrace.ErrConfig),
+		errors.Is(err, budget.ErrTooSmall):
 		return wire.CodeRecipe
 	case errors.Is(err, arena.ErrMemory):
 		return wire.CodeMemory

@@ -63,7 +63,8 @@ func (t *task) prepareEncode() (err error) {
 	p.Stride = p.Width * p.PixelBytes()
 
 	t.encoding = media.EncodeOptions{
-		Format: t.Format, Quality: t.Quality, Subsampling: t.Subsampling, Progressive: t.Progressive, Lossless: t.Lossless, Effort: t.Effort,
+		Format: t.Format, Quality: t.Quality, Subsampling: t.Subsampling, Progressive: t.Progressive,
+		Lossless: t.Lossless, Effort: t.Effort,
 	}
 	return nil
 }

@@ -130,7 +130,8 @@ func (s *ioSession) commonForm(ctx context.Context, images []image) (form media.
 			first = i
 			form.Width, form.Height = width, height
 		case form.Width != width || form.Height != height:
-			p.err = fmt.Errorf("serve: it has %d×%d pixels, input %d has %d×%d: give width and height, to which all are resized", width, height, first, form.Width, form.Height)
+			p.err = fmt.Errorf("serve: it has %d×%d pixels, input %d has %d×%d: give width and height, "+
+				"to which all are resized", width, height, first, form.Width, form.Height)
 			p.forget()
 		}
 	}

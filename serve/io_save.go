@@ -13,7 +13,8 @@ import (
 )
 
 func (a *avArray) port() (p ffmpeg.Port, err error) {
-	p = ffmpeg.Port{Label: a.Label, Format: a.Format, Width: a.Width, Height: a.Height, Rate: a.Rate, Channels: a.Channels, Audio: a.Rate != 0}
+	p = ffmpeg.Port{Label: a.Label, Format: a.Format, Width: a.Width, Height: a.Height, Rate: a.Rate,
+		Channels: a.Channels, Audio: a.Rate != 0}
 	if len(a.Label) > 60 || len(a.Format) > 30 {
 		return p, fmt.Errorf("serve: the label %.70q, the format %.40q: must be short names", a.Label, a.Format)
 	}
@@ -102,7 +103,8 @@ func (s *ioSession) openSaver(ctx context.Context) (*result, error) {
 		f.each = append(f.each, a.Each)
 		streams = append(streams, recode.Saved{
 			Encoding: ffmpeg.Encoding{
-				From: port, Codec: a.Codec, BitRate: a.BitRate, GOP: a.GOP, BFrames: a.BFrames, Quality: a.Quality, Options: options(a.Options),
+				From: port, Codec: a.Codec, BitRate: a.BitRate, GOP: a.GOP, BFrames: a.BFrames,
+				Quality: a.Quality, Options: options(a.Options),
 			},
 			Filter: a.Filter, Format: a.PixelFormat, Tags: tags(a.Options),
 		})

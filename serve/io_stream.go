@@ -141,7 +141,8 @@ func (s *ioSession) openMedia(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	form := on.Form()
-	return s.jsonResult(ctx, map[string]any{"height": form.Height, "width": form.Width, "sample_rate": on.Rate(), "channels": on.Channels()})
+	return s.jsonResult(ctx, map[string]any{"height": form.Height, "width": form.Width, "sample_rate": on.Rate(),
+		"channels": on.Channels()})
 }
 
 // pieceAudio decodes the audio of the last piece of video.
@@ -160,7 +161,8 @@ func (s *ioSession) pieceAudio(ctx context.Context) (*result, error) {
 func (s *ioSession) nextAudio(ctx context.Context, on *piecewise[*recode.Media]) (*result, error) {
 	n, channels := on.of.Samples(), int64(on.of.Channels())
 	if n > math.MaxInt32/channels || 4*n*channels > on.most {
-		return nil, fmt.Errorf("%w: %d samples of %d channels are heard during these frames; use fewer, or raise max_bytes", store.ErrTooLarge, n, channels)
+		return nil, fmt.Errorf("%w: %d samples of %d channels are heard during these frames; "+
+			"use fewer, or raise max_bytes", store.ErrTooLarge, n, channels)
 	}
 	p, err := s.pack(ctx, 4*n*channels, 1)
 	if err != nil {

@@ -88,7 +88,8 @@ func (s *ioSession) sortBySize() {
 		if in.Path {
 			size = 0
 			var stat unix.Stat_t
-			if len(s.message.Inputs) > 1 && time.Since(began) < patience && unix.Stat(string(s.message.Text[in.At:][:in.Length]), &stat) == nil {
+			more := len(s.message.Inputs) > 1 && time.Since(began) < patience
+			if more && unix.Stat(string(s.message.Text[in.At:][:in.Length]), &stat) == nil {
 				size = stat.Size
 			}
 		}

@@ -59,7 +59,8 @@ func (s *session) open(ctx context.Context, f wire.Frame) error {
 				" (HEADRACE_ENGINE, where it is set, names the engine)", version.Version, v))
 		}
 		if d, err := media.DecoderFor(media.JPEG); err == nil && d.Name() == (media.GoJPEG{}).Name() {
-			s.note("decoder", "this engine was built without C and decodes JPEG with Go's decoder: several times slower, and with other pixels"+
+			s.note("decoder", "this engine was built without C and decodes JPEG with Go's decoder: "+
+				"several times slower, and with other pixels"+
 				" than libjpeg-turbo where chroma is subsampled; install libjpeg's headers and build again")
 		}
 	})

@@ -25,7 +25,8 @@ func (s *session) preview(ctx context.Context, f wire.Frame) error {
 	validColumns := asked.Columns >= 0 && asked.Columns <= preview.MostSamples // 0: preview decides
 	validTile := asked.Tile >= 0 && asked.Tile <= preview.LargestTile          // likewise
 	if !validSamples || !validEpoch || !validColumns || !validTile {
-		return coded(wire.CodeRecipe, fmt.Errorf("headrace: a preview of %d samples of epoch %d, %d side by side, in tiles of %d pixels: must be from 1 to %d samples, and tiles of at most %d",
+		return coded(wire.CodeRecipe, fmt.Errorf("headrace: a preview of %d samples of epoch %d, "+
+			"%d side by side, in tiles of %d pixels: must be from 1 to %d samples, and tiles of at most %d",
 			asked.Samples, asked.Epoch, asked.Columns, asked.Tile, preview.MostSamples, preview.LargestTile))
 	}
 
@@ -38,7 +39,8 @@ func (s *session) preview(ctx context.Context, f wire.Frame) error {
 	defer cancel(nil)
 	defer s.conn.WatchHangup(func() { cancel(errVanished) })()
 	drawn, err := preview.Draw(ctx, preview.Request{
-		Recipe: r, Title: asked.Title, Config: config, Options: options, Samples: asked.Samples, Epoch: asked.Epoch, Columns: asked.Columns, Tile: asked.Tile,
+		Recipe: r, Title: asked.Title, Config: config, Options: options, Samples: asked.Samples,
+		Epoch: asked.Epoch, Columns: asked.Columns, Tile: asked.Tile,
 	})
 	switch mistake := (*preview.Mistake)(nil); {
 	case errors.As(err, &mistake):

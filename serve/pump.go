@@ -186,5 +186,6 @@ func (p *pump) hand(send func() error) error {
 }
 
 func epochFrame(e headrace.EpochSummary) wire.Epoch {
-	return wire.Epoch{Epoch: e.Epoch, Batches: e.Batches, Samples: e.Samples, Lost: e.Lost, Replaced: e.Replaced, Wrapped: e.Wrapped, Last: e.Last}
+	return wire.Epoch{Epoch: e.Epoch, Batches: e.Batches, Samples: e.Samples, Lost: e.Lost,
+		Replaced: e.Replaced, Wrapped: e.Wrapped, Last: e.Last}
 }

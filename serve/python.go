@@ -50,7 +50,8 @@ func interpreter(p *wire.Python, program *extern.Program) (*extern.Interpreter, 
 	}
 	slices.Sort(i.Environment)
 	for name, s := range p.Sets {
-		set := extern.Set{Name: s.Name, Processes: s.Processes, Threads: s.Threads, Initializer: s.Initializer, Environment: map[string]string{}}
+		set := extern.Set{Name: s.Name, Processes: s.Processes, Threads: s.Threads, Initializer: s.Initializer,
+			Environment: map[string]string{}}
 		for name, value := range s.Environment {
 			set.Environment[name] = text(value)
 		}

@@ -14,7 +14,8 @@ import (
 
 // seek returns the state some batches after another. It may run until there, which a
 // loader of its own does: the client hears nothing of it.
-func (s *session) seek(ctx context.Context, r recipe.Recipe, c headrace.Config, python *extern.Interpreter, from *headrace.State, batches int64) (*headrace.State, error) {
+func (s *session) seek(ctx context.Context, r recipe.Recipe, c headrace.Config, python *extern.Interpreter,
+	from *headrace.State, batches int64) (*headrace.State, error) {
 	if batches < 0 {
 		return nil, coded(wire.CodeRecipe, fmt.Errorf("headrace: batch %d to replay: they count from 0", batches))
 	}
@@ -47,12 +48,14 @@ func (s *session) tellRows(b *headrace.Batch, stream uint32) error {
 	}
 	rows := wire.Rows{Rows: make([]wire.Row, 0, b.Rows())}
 	for i, o := range b.Origins() {
-		row := wire.Row{Row: i, Source: o.ID.Source, Index: o.ID.Index, Output: o.ID.Output.Numbers(), Key: pathJSON(o.Key), Epoch: o.ID.Epoch, Position: o.ID.Pos, Draws: []wire.Draw{}}
+		row := wire.Row{Row: i, Source: o.ID.Source, Index: o.ID.Index, Output: o.ID.Output.Numbers(),
+			Key: pathJSON(o.Key), Epoch: o.ID.Epoch, Position: o.ID.Pos, Draws: []wire.Draw{}}
 		for _, d := range o.Draws {
 			row.Draws = append(row.Draws, wire.Draw(d))
 		}
 		if l := o.Replaced; l != nil {
-			row.Replaced = &wire.Replaced{Index: l.ID.Index, Output: l.ID.Output.Numbers(), Key: pathJSON(l.Key), Stage: l.Stage, Error: l.Err.Error()}
+			row.Replaced = &wire.Replaced{Index: l.ID.Index, Output: l.ID.Output.Numbers(),
+				Key: pathJSON(l.Key), Stage: l.Stage, Error: l.Err.Error()}
 		}
 		rows.Rows = append(rows.Rows, row)
 	}

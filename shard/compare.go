@@ -41,7 +41,8 @@ func (d *Dataset) assure(shard int, at int64) error {
 	}
 	found, err := d.scanShard(d.reading, shard, version{Object: now})
 	if err != nil || index.Digest(found) != d.index.Shards[shard].Digest {
-		return &Error{Shard: s.key, At: at, Err: fmt.Errorf("%w: other samples are in it than when it was indexed; index it again: headrace index --force", ErrChanged)}
+		return &Error{Shard: s.key, At: at, Err: fmt.Errorf("%w: other samples are in it than when it was indexed; "+
+			"index it again: headrace index --force", ErrChanged)}
 	}
 	d.assured.Store(shard, true)
 	return nil

@@ -51,7 +51,8 @@ type place struct {
 // placeOf returns the place of a name, and what the name is there.
 func (l *lister) placeOf(name string) (p place, object string, err error) {
 	if command, ok := strings.CutPrefix(name, "pipe:"); ok {
-		return p, "", fmt.Errorf("%w: %q is a command, which can only be read from its beginning: give the shards that %q reads, as files", ErrUnsupported, name, strings.TrimSpace(command))
+		return p, "", fmt.Errorf("%w: %q is a command, which can only be read from its beginning: "+
+			"give the shards that %q reads, as files", ErrUnsupported, name, strings.TrimSpace(command))
 	}
 	if p.in, object, err = store.Of(name); err != nil {
 		return p, "", err
@@ -148,7 +149,8 @@ func (l *lister) one(p place, name string) error {
 			return err
 		}
 	}
-	l.all = append(l.all, listed{in: p.in, path: p.under(name), key: p.scheme + name}) // that it is missing is said with all others that are
+	// that it is missing is said with all others that are
+	l.all = append(l.all, listed{in: p.in, path: p.under(name), key: p.scheme + name})
 	return nil
 }
 
@@ -212,7 +214,8 @@ func (l *lister) folder(p place, name string) error {
 			found = append(found, fmt.Sprintf("%s (%s)", format, of))
 		}
 		slices.Sort(found)
-		return fmt.Errorf("%w: the folder %q has files of several formats, %s: choose one with a pattern such as %q", ErrUnsupported, name, words.List(found), path.Join(name, "*"+path.Ext(first[slices.Sorted(keys(first))[0]])))
+		return fmt.Errorf("%w: the folder %q has files of several formats, %s: choose one with a pattern such as %q",
+			ErrUnsupported, name, words.List(found), path.Join(name, "*"+path.Ext(first[slices.Sorted(keys(first))[0]])))
 	}
 	l.add(p, t)
 	return nil
@@ -225,7 +228,8 @@ func (l *lister) noShards(folder string, suffixes []string) error {
 	if l.format != "" {
 		which = "file that ends in " + words.Either(suffixes)
 	}
-	return fmt.Errorf("%w: the folder %q holds no %s: images, recordings and videos are read by files(%q), for which headrace init prints a recipe",
+	return fmt.Errorf("%w: the folder %q holds no %s: images, recordings and videos are read by files(%q), "+
+		"for which headrace init prints a recipe",
 		store.ErrNoFiles, folder, which, folder)
 }
 

@@ -270,7 +270,8 @@ func (d *Dataset) chooseFormat(ctx context.Context, name string) error {
 	if set := d.shards[0].set; set != nil {
 		for _, s := range d.shards {
 			if s.set == nil || s.set.Name() != set.Name() {
-				return fmt.Errorf("%w: %s belongs to a set of the format %s, and %s does not", ErrUnsupported, d.shards[0].key, set.Name(), s.key)
+				return fmt.Errorf("%w: %s belongs to a set of the format %s, and %s does not",
+					ErrUnsupported, d.shards[0].key, set.Name(), s.key)
 			}
 		}
 		d.Format = set
@@ -296,8 +297,10 @@ type builder struct {
 	d        *Dataset
 	versions []version
 	segments [][]byte // of shards; nil: it has to be scanned; empty: it is in pieces
-	pieces   string   // the folder of segments that took long, for somebody who has to begin again, and of those that memory has no room for
-	held     atomic.Int64
+	// the folder of segments that took long, for somebody who has to begin again, and
+	// of those that memory has no room for
+	pieces string
+	held   atomic.Int64
 }
 
 // mostHeld is how many bytes of segments are in memory until the index is written.
@@ -387,7 +390,8 @@ func (b *builder) piece(i int) []byte {
 		return nil
 	}
 	defer x.Close()
-	if len(x.Shards) != 1 || x.Format != b.d.Format.Name() || !same(x.Shards[0].Size, x.Shards[0].Version, b.versions[i]) || index.Digest(x.Bytes(0)) != x.Shards[0].Digest {
+	fits := len(x.Shards) == 1 && x.Format == b.d.Format.Name() && same(x.Shards[0].Size, x.Shards[0].Version, b.versions[i])
+	if !fits || index.Digest(x.Bytes(0)) != x.Shards[0].Digest {
 		return nil
 	}
 	return append([]byte(nil), x.Bytes(0)...)

@@ -17,7 +17,8 @@ import (
 // shards side by side, and only of what has changed.
 func Open(ctx context.Context, from []string, o Options) (*Dataset, error) {
 	if len(Names()) == 0 {
-		return nil, fmt.Errorf("%w: this program has no formats of shards: import github.com/headrace/headrace/shard/formats", ErrUnsupported)
+		return nil, fmt.Errorf("%w: this program has no formats of shards: import "+
+			"github.com/headrace/headrace/shard/formats", ErrUnsupported)
 	}
 	if o.Format != "" && !slices.Contains(Names(), o.Format) {
 		return nil, fmt.Errorf("%w: there is no format %q, but %s", ErrUnsupported, o.Format, strings.Join(Names(), ", "))
@@ -51,7 +52,8 @@ func (d *Dataset) openShard(i int) (*opened, error) {
 	}
 	if was := &d.index.Shards[i]; !d.sameFile(i, f.is) {
 		f.Close()
-		return nil, Wrong(f, -1, ErrChanged, "it was %d bytes when it was indexed, and is %d, or was written again; start again to index it again", was.Size, f.Size())
+		return nil, Wrong(f, -1, ErrChanged, "it was %d bytes when it was indexed, and is %d, "+
+			"or was written again; start again to index it again", was.Size, f.Size())
 	}
 	return f, nil
 }

@@ -295,7 +295,8 @@ const mostReferring = 2
 
 // block returns what is in a block, and how many bytes of the file that took. So many
 // blocks refer to it, one to the other.
-func (d *Dataset) block(ctx context.Context, p *Place, f *opened, format Unpacker, number int, b index.Block, referring int) (data []byte, read int64, err error) {
+func (d *Dataset) block(ctx context.Context, p *Place, f *opened, format Unpacker, number int,
+	b index.Block, referring int) (data []byte, read int64, err error) {
 	data, err = d.blocks.get(ctx, blockID{p.shard, number}, b.Size, func() ([]byte, error) {
 		unpack := format.Unpack
 		if refers, ok := format.(Referring); ok && refers.Refers(b) {
@@ -328,7 +329,8 @@ func (d *Dataset) block(ctx context.Context, p *Place, f *opened, format Unpacke
 }
 
 // target returns what is in the block to which another one refers.
-func (d *Dataset) target(ctx context.Context, p *Place, f *opened, format Referring, number, referring int) (data []byte, read int64, err error) {
+func (d *Dataset) target(ctx context.Context, p *Place, f *opened, format Referring, number,
+	referring int) (data []byte, read int64, err error) {
 	b, at, err := p.segment.Before(number, format.Target)
 	if err == nil && (referring > mostReferring || b.Size > mostBlock || b.At > f.Size()-b.Len) {
 		err = index.ErrDamaged
@@ -485,7 +487,8 @@ func (d *Dataset) Without(name string) (where string, err error) {
 
 // part reads one part of a sample, as it is.
 func (d *Dataset) part(ctx context.Context, i int64, name string) ([]byte, error) {
-	r := &Reader{d: d, wiring: make([]wiringOf, len(d.shards)), columns: []column{{how: asIs, parts: []string{name}, Column: Column{From: name, Type: sample.BytesType}}}}
+	r := &Reader{d: d, wiring: make([]wiringOf, len(d.shards)),
+		columns: []column{{how: asIs, parts: []string{name}, Column: Column{From: name, Type: sample.BytesType}}}}
 	var p Place
 	if err := r.Locate(i, &p); err != nil {
 		return nil, err

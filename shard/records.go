@@ -64,7 +64,8 @@ func (s *sniffed) look(p Parser, record []byte) (err error) {
 func (s *sniffed) finish() {
 	for name := range s.open {
 		if s.fields.Find(name) < 0 && s.refused[name] == "" {
-			s.refused[name] = fmt.Sprintf("it has no value in the first %s, so its type is not known: give it, as in fields={%q: (%q, \"float64\")}", words.Plural(s.records, "record"), name, name)
+			s.refused[name] = fmt.Sprintf("it has no value in the first %s, so its type is not known: "+
+				"give it, as in fields={%q: (%q, \"float64\")}", words.Plural(s.records, "record"), name, name)
 		}
 	}
 }

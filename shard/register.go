@@ -105,7 +105,8 @@ func detect(f File) (Format, error) {
 	if known := bySuffix(f.Name()); known != nil {
 		return known, nil
 	}
-	return nil, Wrong(f, -1, ErrUnsupported, "neither its first bytes nor its name show a format: set format to one of %s", words.List(Names()))
+	return nil, Wrong(f, -1, ErrUnsupported, "neither its first bytes nor its name show a format: "+
+		"set format to one of %s", words.List(Names()))
 }
 
 // openerOf finds the kind of set that a file describes; nil: none that is known.

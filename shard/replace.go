@@ -53,5 +53,6 @@ func invalid(text []byte) error {
 	for r, n := utf8.DecodeRune(text); r != utf8.RuneError || n > 1; r, n = utf8.DecodeRune(text[at:]) {
 		at += n
 	}
-	return fmt.Errorf("%w: it is not UTF-8 (byte 0x%02x at %d): write it as UTF-8, read it as bytes, or replace it with errors=\"replace\"", ErrCorrupt, text[at], at)
+	return fmt.Errorf("%w: it is not UTF-8 (byte 0x%02x at %d): write it as UTF-8, read it as bytes, "+
+		"or replace it with errors=\"replace\"", ErrCorrupt, text[at], at)
 }

@@ -79,7 +79,8 @@ func plain(value json.RawMessage) ([]byte, error) {
 	}
 	// encoding/json replaces what it cannot represent.
 	const replaced = "\uFFFD"
-	if n := strings.Count(s, replaced); n > 0 && n > bytes.Count(value, []byte(replaced))+bytes.Count(bytes.ToLower(value), []byte(`\ufffd`)) {
+	n := strings.Count(s, replaced)
+	if n > 0 && n > bytes.Count(value, []byte(replaced))+bytes.Count(bytes.ToLower(value), []byte(`\ufffd`)) {
 		return nil, fmt.Errorf("%w: its text has half of a surrogate pair", ErrCorrupt)
 	}
 	return []byte(s), nil

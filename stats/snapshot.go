@@ -23,8 +23,9 @@ type Snapshot struct {
 
 	Handed time.Duration `json:"handed_ns" counter:"ns" doc:"time of 'waited_ns' in which batches that were ready were handed over"`
 
-	Main     time.Duration `json:"main_ns,omitempty" counter:"ns" doc:"time of 'waited_ns' in functions that the consumer calls with batches"`
-	Consumer string        `json:"-"` // what it is called in sentences; "": "The consumer"
+	Main time.Duration `json:"main_ns,omitempty" counter:"ns" doc:"time of 'waited_ns' in functions that the consumer calls with batches"`
+
+	Consumer string `json:"-"` // what it is called in sentences; "": "The consumer"
 }
 
 // Counts are the counters of steps, which add to them with package sync/atomic. A line

@@ -131,7 +131,8 @@ func (b *benchProgress) open(workers int) {
 func (b *benchProgress) slice(round, workers int, s benchSlice) {
 	b.done++
 	all := b.plan.rounds * len(b.plan.workers)
-	text := fmt.Sprintf("round %d of %d, %s: %s samples/s", round+1, b.plan.rounds, words.Plural(int64(workers), "worker"), rateText(s.rate()))
+	text := fmt.Sprintf("round %d of %d, %s: %s samples/s", round+1, b.plan.rounds,
+		words.Plural(int64(workers), "worker"), rateText(s.rate()))
 	if !isTerminal(b.w) {
 		fmt.Fprintln(b.w, text)
 		return

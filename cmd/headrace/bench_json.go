@@ -77,8 +77,9 @@ func (m benchResult) entry(c benchColumn, before []benchColumnEntry) benchColumn
 	t := c.total()
 	e := benchColumnEntry{
 		Workers: c.workers, Rate: t.rate(), Slowest: c.slowest(), Fastest: c.fastest(), Speedup: 1,
-		Batches: float64(t.Batches) / t.Seconds, Read: float64(bytesRead(t.Stats)) / t.Seconds, Written: float64(t.Samples*m.ready.SampleBytes) / t.Seconds,
-		Cores: t.CPUSeconds / t.Seconds, CPU: perThousand(t), Verdict: stats.Verdict(stats.Snapshot{Stats: t.Stats}),
+		Batches: float64(t.Batches) / t.Seconds, Read: float64(bytesRead(t.Stats)) / t.Seconds,
+		Written: float64(t.Samples*m.ready.SampleBytes) / t.Seconds,
+		Cores:   t.CPUSeconds / t.Seconds, CPU: perThousand(t), Verdict: stats.Verdict(stats.Snapshot{Stats: t.Stats}),
 		PeakRSS: t.PeakRSS, Budget: t.Budget, Peak: t.PeakBudget, Lost: lostIn(t.Stats),
 	}
 	if t.Delayed != nil {
@@ -91,7 +92,8 @@ func (m benchResult) entry(c benchColumn, before []benchColumnEntry) benchColumn
 		e.Stages = append(e.Stages, benchStageEntry{s.Name, s.Workers, s.In, s.Out, s.Lost, s.Bytes, s.Shares()})
 	}
 	for _, s := range c.slices {
-		e.Slices = append(e.Slices, benchSliceEntry{s.Seconds, s.Batches, s.Samples, s.CPUSeconds, s.Delayed, bytesRead(s.Stats), s.DiskBytes})
+		e.Slices = append(e.Slices, benchSliceEntry{s.Seconds, s.Batches, s.Samples, s.CPUSeconds,
+			s.Delayed, bytesRead(s.Stats), s.DiskBytes})
 	}
 	return e
 }

@@ -42,7 +42,8 @@ type benchResult struct {
 // measure starts a process for each number of workers and has them run in turns: A B C,
 // B C A, C A B. What happens to the machine meanwhile happens to all of them. What was
 // measured before an error is in the result.
-func measure(ctx context.Context, plan benchPlan, open func(workers int), tell func(round, workers int, s benchSlice)) (benchResult, error) {
+func measure(ctx context.Context, plan benchPlan, open func(workers int),
+	tell func(round, workers int, s benchSlice)) (benchResult, error) {
 	m := benchResult{plan: plan}
 	var all []*benchProcess
 	defer func() {

@@ -127,7 +127,8 @@ func pageCache(totals []benchSlice) string {
 	}
 	switch {
 	case all:
-		return "Files came from disk: these rates have the disk in them. Where the data fit into memory, a second run shows the rates of later epochs."
+		return "Files came from disk: these rates have the disk in them. Where the data fit into memory, " +
+			"a second run shows the rates of later epochs."
 	case some:
 		return "Files came from disk in some columns more than in others: compare the columns of a second run."
 	default:
@@ -142,7 +143,8 @@ func disturbed(totals []benchSlice, cores int) string {
 	const much, most = 0.25, 0.85
 	for _, t := range totals {
 		if t.Delayed != nil && *t.Delayed > much*t.CPUSeconds && t.CPUSeconds < most*float64(cores)*t.Seconds {
-			return "Threads that could run had to wait for a core: something else uses the cores, and these rates are lower than the machine's."
+			return "Threads that could run had to wait for a core: something else uses the cores, " +
+				"and these rates are lower than the machine's."
 		}
 	}
 	return ""

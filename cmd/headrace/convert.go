@@ -43,7 +43,8 @@ becomes JSON and JSON becomes YAML. - is standard input.`,
 			text = f.YAML()
 		}
 		if to == "yaml" && len(text) > recipe.MaxYAML {
-			return wrongUse(fmt.Errorf("the recipe would be %d bytes of YAML, more than the %d that are read again: use --to json", len(text), recipe.MaxYAML))
+			return wrongUse(fmt.Errorf("the recipe would be %d bytes of YAML, more than the %d that are read again: "+
+				"use --to json", len(text), recipe.MaxYAML))
 		}
 
 		_, err = c.OutOrStdout().Write(text)

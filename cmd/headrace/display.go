@@ -139,7 +139,8 @@ func (d *display) end(ending) error {
 
 // progressText is a line of where the run is.
 func progressText(p progress, s *speed) string {
-	text := fmt.Sprintf("epoch %d of %d: %d %%, %s of %s", p.epoch+1, p.epochs, percentDone(p), words.Thousands(p.samples), words.Plural(p.perEpoch, "sample"))
+	text := fmt.Sprintf("epoch %d of %d: %d %%, %s of %s", p.epoch+1, p.epochs, percentDone(p),
+		words.Thousands(p.samples), words.Plural(p.perEpoch, "sample"))
 	if p.perEpoch < 0 { // nobody knows how many there are
 		text = fmt.Sprintf("epoch %d of %d: %s", p.epoch+1, p.epochs, words.Plural(p.samples, "sample"))
 	}

@@ -34,9 +34,10 @@ reproducible builds.`,
 			},
 		},
 		&cobra.Command{
-			Use:     "markdown DIR",
-			Short:   "Write a Markdown page for each command",
-			Long:    "Write a Markdown page for each command into the folder DIR, which is created if needed. The guide is built from them.",
+			Use:   "markdown DIR",
+			Short: "Write a Markdown page for each command",
+			Long: "Write a Markdown page for each command into the folder DIR, " +
+				"which is created if needed. The guide is built from them.",
 			Example: "  headrace docs markdown build/commands",
 			Args:    cobra.ExactArgs(1),
 			RunE: func(c *cobra.Command, args []string) error {

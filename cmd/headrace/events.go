@@ -90,7 +90,8 @@ func (e *events) seconds() float64 { return time.Since(e.begun).Seconds() }
 
 func (e *events) start(s start) {
 	e.begun = s.now.begun
-	event := startEvent{Event: "start", Recipe: s.file.Name, Print: s.info.State.Recipe, Epochs: s.now.epochs, Epoch: s.now.epoch, Info: s.info}
+	event := startEvent{Event: "start", Recipe: s.file.Name, Print: s.info.State.Recipe, Epochs: s.now.epochs,
+		Epoch: s.now.epoch, Info: s.info}
 	if s.out != nil {
 		event.Written = s.out.Saved()
 	}
@@ -100,11 +101,13 @@ func (e *events) start(s start) {
 func (e *events) batch(progress) {}
 
 func (e *events) lost(l headrace.Lost, _ progress) {
-	e.emit(lostEvent{"lost", e.seconds(), l.ID.Epoch, l.ID.Source, l.ID.Index, l.ID.Output.Numbers(), recipe.Path(l.Key), l.Stage, l.Err.Error(), l.Replaced})
+	e.emit(lostEvent{"lost", e.seconds(), l.ID.Epoch, l.ID.Source, l.ID.Index, l.ID.Output.Numbers(),
+		recipe.Path(l.Key), l.Stage, l.Err.Error(), l.Replaced})
 }
 
 func (e *events) epoch(s headrace.EpochSummary, p progress) {
-	e.emit(epochEvent{"epoch", e.seconds(), s.Epoch, s.Batches, s.Samples, s.Lost, s.Replaced, s.Wrapped, time.Since(p.epochBegun).Seconds()})
+	e.emit(epochEvent{"epoch", e.seconds(), s.Epoch, s.Batches, s.Samples, s.Lost, s.Replaced,
+		s.Wrapped, time.Since(p.epochBegun).Seconds()})
 }
 
 func (e *events) warn(code, message string) {
@@ -113,7 +116,8 @@ func (e *events) warn(code, message string) {
 
 func (e *events) end(end ending) error {
 	event := endEvent{
-		Event: "end", Seconds: e.seconds(), Outcome: "done", ExitCode: end.code, Batches: end.now.totalBatches, Samples: end.now.total, Lost: end.now.totalLost, Replaced: end.now.replaced,
+		Event: "end", Seconds: e.seconds(), Outcome: "done", ExitCode: end.code, Batches: end.now.totalBatches,
+		Samples: end.now.total, Lost: end.now.totalLost, Replaced: end.now.replaced,
 		Statistics: stats.Report(end.stats), Out: end.manifest, Trace: end.trace,
 	}
 	if event.Seconds > 0 {

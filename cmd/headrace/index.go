@@ -108,7 +108,8 @@ func indexShards(ctx context.Context, set string, o index.Options, out, progress
 	for _, of := range []struct {
 		n    int64
 		said string
-	}{{int64(scanned), fmt.Sprintf("indexed in %v", time.Since(begin).Round(time.Millisecond))}, {shards - int64(scanned), "had an index that fits"}} {
+	}{{int64(scanned), fmt.Sprintf("indexed in %v", time.Since(begin).Round(time.Millisecond))},
+		{shards - int64(scanned), "had an index that fits"}} {
 		if of.n > 0 {
 			fmt.Fprintf(out, "  %s %s\n", words.Thousands(of.n), of.said)
 		}

@@ -59,7 +59,8 @@ func mediums() (all []medium) {
 		if op.Beginning == nil {
 			continue
 		}
-		mine := slices.DeleteFunc(recipe.TraitsOf(recipe.Completed(op.New())).Suffixes, func(s string) bool { return slices.Contains(taken, s) })
+		mine := slices.DeleteFunc(recipe.TraitsOf(recipe.Completed(op.New())).Suffixes,
+			func(s string) bool { return slices.Contains(taken, s) })
 		taken = append(taken, mine...)
 		all = append(all, medium{*op.Beginning, mine})
 	}

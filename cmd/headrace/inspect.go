@@ -47,7 +47,8 @@ For videos and recordings, such as film.mkv or talk.ogg, it says what they are, 
 	}
 	options := recipeFlags(c)
 	c.Flags().StringVar(&format, "format", "", "the arguments are shards of this format, such as tar")
-	c.Flags().IntVar(&samples, "samples", 5, "how many of the first samples to show; if given, Python functions of the recipe are imported and called")
+	c.Flags().IntVar(&samples, "samples", 5, "how many of the first samples to show; if given, "+
+		"Python functions of the recipe are imported and called")
 	c.Flags().BoolVar(&asJSON, "json", false, "print all of it as JSON")
 	c.Flags().BoolVar(&asMermaid, "mermaid", false, "print the graph as Mermaid, which GitHub draws")
 	c.MarkFlagsMutuallyExclusive("json", "mermaid")

@@ -179,7 +179,8 @@ func (i *inspection) drawSizes(p *page) {
 		p.fact("sample", e.sample())
 	}
 	p.fact("batch", fmt.Sprintf("%s; room for %d: %s", bytesize.Text(e.BatchBytes), e.Slots, bytesize.Text(int64(e.Slots)*e.BatchBytes)))
-	p.fact("memory", fmt.Sprintf("%s to work with; the consumer may hold %s of batches", bytesize.Text(e.Memory), bytesize.Text(e.HoldLimit)))
+	p.fact("memory", fmt.Sprintf("%s to work with; the consumer may hold %s of batches", bytesize.Text(e.Memory),
+		bytesize.Text(e.HoldLimit)))
 	p.fact("losses", losses(i.Loader)+otherRules(i.Recipe))
 }
 

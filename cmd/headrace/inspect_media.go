@@ -84,5 +84,6 @@ func absolute(name string) (string, error) {
 
 // facts are what people want to know of a recording.
 func (a *inspectedAudio) facts() string {
-	return fmt.Sprintf("%s in %.2f s, %d a second, %s", words.Plural(a.Samples, "sample"), a.Duration, a.Rate, words.Plural(int64(a.Channels), "channel"))
+	return fmt.Sprintf("%s in %.2f s, %d a second, %s", words.Plural(a.Samples, "sample"),
+		a.Duration, a.Rate, words.Plural(int64(a.Channels), "channel"))
 }

@@ -15,7 +15,8 @@ import (
 // Where it cannot be run, the inspection says what is known all the same.
 func inspect(ctx context.Context, f recipe.File, c headrace.Config, samples int) (inspection, error) {
 	r := f.Recipe.Complete()
-	i := inspection{File: f.Name, Recipe: r, Loader: c, Variables: []inspectedVariable{}, Samples: []inspectedSample{}, Functions: append([]string{}, r.Functions()...)}
+	i := inspection{File: f.Name, Recipe: r, Loader: c, Variables: []inspectedVariable{}, Samples: []inspectedSample{},
+		Functions: append([]string{}, r.Functions()...)}
 	for _, v := range f.Vars {
 		i.Variables = append(i.Variables, inspectedVariable{v.Name, v.Value, v.From})
 	}
@@ -67,7 +68,8 @@ type stepWalker struct {
 func (w *stepWalker) chain(steps []recipe.Step, from []string) []string {
 	for _, s := range steps {
 		k := len(w.all)
-		w.all = append(w.all, inspectedStep{Name: s.Name, Op: s.Op, Text: stepText(s), From: from, Out: schemaFields(w.schemas[k]), out: w.schemas[k]})
+		w.all = append(w.all, inspectedStep{Name: s.Name, Op: s.Op, Text: stepText(s), From: from,
+			Out: schemaFields(w.schemas[k]), out: w.schemas[k]})
 		from = []string{s.Name}
 		t := recipe.TraitsOf(s.Args)
 		var ends []string
@@ -106,8 +108,10 @@ func schemaFields(s sample.Schema) []headrace.Field {
 func inspectEngine(l *headrace.Loader) *inspectedEngine {
 	info, memory := l.Info(), l.Stats().Memory
 	e := &inspectedEngine{
-		Stages: info.Stages, Fields: info.Fields, Samples: info.Samples, SamplesPerEpoch: info.SamplesPerEpoch, BatchesPerEpoch: info.BatchesPerEpoch,
-		Exact: info.Exact, Grouped: info.Grouped, Epochs: info.Epochs, Classes: append([]recipe.Path{}, info.Classes...), Rows: info.Rows, Whole: info.Whole, BatchBytes: int64(info.SlotBytes),
+		Stages: info.Stages, Fields: info.Fields, Samples: info.Samples, SamplesPerEpoch: info.SamplesPerEpoch,
+		BatchesPerEpoch: info.BatchesPerEpoch,
+		Exact:           info.Exact, Grouped: info.Grouped, Epochs: info.Epochs, Classes: append([]recipe.Path{},
+			info.Classes...), Rows: info.Rows, Whole: info.Whole, BatchBytes: int64(info.SlotBytes),
 		Slots: memory.Batches.Slots, Workers: info.Workers, Memory: memory.Limit, HoldLimit: info.HoldLimit, Decoder: info.Decoder,
 	}
 	for _, f := range e.Fields {

@@ -18,8 +18,10 @@ type inspection struct {
 	Steps     []inspectedStep     `json:"steps"`
 	Functions []string            `json:"functions"` // that the recipe imports where it runs
 	Called    bool                `json:"called"`    // they were imported and called, for the first samples
-	Engine    *inspectedEngine    `json:"engine"`    // nil: the source cannot be listed, the recipe is not complete, or a function would have to be called
-	Samples   []inspectedSample   `json:"samples"`   // in the order of the first epoch
+	// nil: the source cannot be listed, the recipe is not complete, or a function would
+	// have to be called
+	Engine  *inspectedEngine  `json:"engine"`
+	Samples []inspectedSample `json:"samples"` // in the order of the first epoch
 }
 
 // inspectedVariable is what was put instead of a ${name}.

@@ -36,9 +36,11 @@ func noRecipe(path string, err error) error {
 	what, remedy := "a binary file", "headrace init FOLDER writes one for the files of a folder"
 	switch kind, of := kindOf(head); of {
 	case "video", "audio":
-		what, remedy = kind, fmt.Sprintf("headrace init FOLDER writes one for the files of a folder, which inspect draws\n  of one file, headrace.io.%s_info(%q) in Python tells what there is", of, path)
+		what, remedy = kind, fmt.Sprintf("headrace init FOLDER writes one for the files of a folder, "+
+			"which inspect draws\n  of one file, headrace.io.%s_info(%q) in Python tells what there is", of, path)
 	case "image":
-		what, remedy = kind, fmt.Sprintf("headrace init FOLDER writes one for the files of a folder, which inspect draws\n  of one file, headrace.io.load_image(%q) in Python decodes it", path)
+		what, remedy = kind, fmt.Sprintf("headrace init FOLDER writes one for the files of a folder, "+
+			"which inspect draws\n  of one file, headrace.io.load_image(%q) in Python decodes it", path)
 	case "":
 	default:
 		what, remedy = kind, fmt.Sprintf("headrace inspect --format %s %s lists what there is in it", of, path)

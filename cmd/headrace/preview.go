@@ -125,6 +125,7 @@ func (p *previewOptions) run(ctx context.Context, options *recipeOptions, path s
 		return machine.Unwritten(err)
 	}
 
-	_, err = fmt.Fprintf(stdout, "%s: %s, %d×%d pixels, %s\n", p.out, words.Plural(int64(len(drawn.Samples)), "sample"), drawn.Picture.Width, drawn.Picture.Height, bytesize.Text(int64(len(data))))
+	_, err = fmt.Fprintf(stdout, "%s: %s, %d×%d pixels, %s\n", p.out, words.Plural(int64(len(drawn.Samples)), "sample"),
+		drawn.Picture.Width, drawn.Picture.Height, bytesize.Text(int64(len(data))))
 	return err
 }

@@ -76,7 +76,8 @@ once.`,
 			return f.Locate(err)
 		}
 		if asJSON {
-			return printJSON(c.OutOrStdout(), profileDocument{f.Name, machine.CPUs(), report, stats.ProfileVerdict(report), stats.ProfileText(report)})
+			return printJSON(c.OutOrStdout(), profileDocument{f.Name, machine.CPUs(), report,
+				stats.ProfileVerdict(report), stats.ProfileText(report)})
 		}
 		_, err = io.WriteString(c.OutOrStdout(), stats.ProfileText(report)+"\n")
 		return err

@@ -49,9 +49,12 @@ func recipeFlags(c *cobra.Command, except ...string) *recipeOptions {
 	f.IntVar(&o.epochs, "epochs", 0, "number of epochs")
 	f.IntVar(&o.prefetch, "prefetch", 0, "batches ready ahead (default 2)")
 	f.Var(size{&o.memory}, "memory", "byte budget, such as 512MiB (default: a quarter of the available memory, at most 2 GiB)")
-	f.StringVar(&o.onError, "on-error", "", "`policy` for bad samples: raise ends the run, skip drops the sample, replace draws another (default raise)")
-	f.StringVar(&o.maxErrors, "max-errors", "", "most bad samples of an epoch that --on-error skip and replace accept: a `number`, or a rate such as 0.01 (default: 1 %, at least 10)")
-	f.StringVar(&o.order, "order", "", "`order` of samples: input gives the same batches in every run, completion lets fast samples overtake slow ones (default input)")
+	f.StringVar(&o.onError, "on-error", "", "`policy` for bad samples: raise ends the run, "+
+		"skip drops the sample, replace draws another (default raise)")
+	f.StringVar(&o.maxErrors, "max-errors", "", "most bad samples of an epoch that --on-error skip and replace accept: "+
+		"a `number`, or a rate such as 0.01 (default: 1 %, at least 10)")
+	f.StringVar(&o.order, "order", "", "`order` of samples: input gives the same batches in every run, "+
+		"completion lets fast samples overtake slow ones (default input)")
 	f.BoolVar(&o.fuse, "fuse", true, "run all operations on an image in one pass; --fuse=false gives each its own statistics")
 
 	f.VisitAll(func(one *pflag.Flag) {

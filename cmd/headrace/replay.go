@@ -239,7 +239,8 @@ func newReplayed(b *headrace.Batch, fields []headrace.Field) replayed {
 		}
 	}
 	for i, o := range b.Origins() {
-		row := replayedRow{Row: i, Source: o.ID.Source, Index: o.ID.Index, Output: o.ID.Output.Numbers(), Key: recipe.Path(o.Key), Position: o.ID.Pos, Epoch: o.ID.Epoch, Draws: []replayedDraw{}}
+		row := replayedRow{Row: i, Source: o.ID.Source, Index: o.ID.Index, Output: o.ID.Output.Numbers(),
+			Key: recipe.Path(o.Key), Position: o.ID.Pos, Epoch: o.ID.Epoch, Draws: []replayedDraw{}}
 		for _, d := range o.Draws {
 			row.Draws = append(row.Draws, replayedDraw(d))
 		}
@@ -264,9 +265,11 @@ func (r replayed) print(w io.Writer) error {
 			draws = append(draws, d.Step+" "+shownDraws(d.Values))
 		}
 		if row.Replaced != nil {
-			draws = append(draws, fmt.Sprintf("instead of %s (index %s)", row.Replaced.Key, numbered(row.Replaced.Index, row.Replaced.Output)))
+			draws = append(draws, fmt.Sprintf("instead of %s (index %s)", row.Replaced.Key,
+				numbered(row.Replaced.Index, row.Replaced.Output)))
 		}
-		fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%s\t%s\n", row.Row, row.Source, numbered(row.Index, row.Output), row.Position, row.Key, strings.Join(draws, "; "))
+		fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%s\t%s\n", row.Row, row.Source, numbered(row.Index, row.Output),
+			row.Position, row.Key, strings.Join(draws, "; "))
 	}
 	return table.Flush()
 }

@@ -79,7 +79,8 @@ interrupted. A file that crashes a C decoder ends the program by a signal; the f
 	o.recipe = recipeFlags(c)
 	o.out.addFlags(c)
 	o.trace.addFlags(c)
-	c.Flags().StringVar(&o.recipe.deadLetters, "dead-letters", "", "append a line of JSON to this `file` for each sample that is lost or replaced")
+	c.Flags().StringVar(&o.recipe.deadLetters, "dead-letters", "", "append a line of JSON "+
+		"to this `file` for each sample that is lost or replaced")
 	c.Flags().BoolVar(&o.json, "json", false, "print events as JSON, one object per line")
 	c.Flags().BoolVar(&o.stats, "stats", false, "print stages, memory and processes at the end")
 	c.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print mistakes and failures only")

@@ -41,8 +41,10 @@ func (o *outOptions) addFlags(c *cobra.Command) {
 	f.IntVar(&o.quality, "quality", 0, "of jpg and webp, 1 to 100 (default: 95 for jpg; webp is lossless)")
 	f.DurationVar(&o.every, "checkpoint", 5*time.Second, "how often to sync to disk: a kill loses no more work than that")
 	f.BoolVar(&o.overwrite, "overwrite", false, "start over, and remove what an earlier run wrote")
-	c.RegisterFlagCompletionFunc("out", cobra.FixedCompletions(export.Targets(), cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp))
-	c.RegisterFlagCompletionFunc("images", cobra.FixedCompletions([]string{"npy", "png", "jpg", "webp"}, cobra.ShellCompDirectiveNoFileComp))
+	c.RegisterFlagCompletionFunc("out", cobra.FixedCompletions(export.Targets(),
+		cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp))
+	c.RegisterFlagCompletionFunc("images", cobra.FixedCompletions([]string{"npy", "png", "jpg", "webp"},
+		cobra.ShellCompDirectiveNoFileComp))
 }
 
 // check finds mistakes before anything is listed.
@@ -68,7 +70,8 @@ func (o *outOptions) check(r recipe.Recipe, c headrace.Config) (err error) {
 	}
 	for _, s := range r.All() {
 		if recipe.TraitsOf(s.Args).Merging.Varies() {
-			return fmt.Errorf("--out with a merge by arrival (%s): a run that goes on could not end with the same files; use the order round_robin or weights", s.Name)
+			return fmt.Errorf("--out with a merge by arrival (%s): a run that goes on could "+
+				"not end with the same files; use the order round_robin or weights", s.Name)
 		}
 	}
 
@@ -111,7 +114,8 @@ func summary(t export.Target, m export.Manifest) string {
 			where += " … " + m.Files[n-1].Name
 		}
 	}
-	text := fmt.Sprintf("Wrote %s, %s in %s: %s", words.Plural(m.Samples, "sample"), bytesize.Text(m.Bytes()), words.Plural(int64(len(m.Files)), "file"), where)
+	text := fmt.Sprintf("Wrote %s, %s in %s: %s", words.Plural(m.Samples, "sample"), bytesize.Text(m.Bytes()),
+		words.Plural(int64(len(m.Files)), "file"), where)
 	if lost := m.Lost(); lost > 0 {
 		text += fmt.Sprintf("; %s lost", words.Thousands(lost))
 	}

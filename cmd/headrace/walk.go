@@ -152,7 +152,8 @@ func (e *outputError) Error() string {
 func (e *outputError) Unwrap() error { return e.error }
 
 func (w *walk) interrupted() error {
-	text := fmt.Sprintf("interrupted in epoch %d of %d, after %s in %s", w.now.epoch+1, w.epochs, words.Plural(w.now.total, "sample"), words.Plural(w.now.totalBatches, "batch"))
+	text := fmt.Sprintf("interrupted in epoch %d of %d, after %s in %s", w.now.epoch+1, w.epochs,
+		words.Plural(w.now.total, "sample"), words.Plural(w.now.totalBatches, "batch"))
 	if w.now.totalLost > 0 {
 		text += fmt.Sprintf("; %s lost", words.Thousands(w.now.totalLost))
 	}

@@ -69,7 +69,8 @@ func CheckCode(r recipe.Recipe, p fuse.Plan) error {
 		}
 		for n, s := range r.All() {
 			if s.Name == part.Step.Name {
-				return &recipe.Error{Step: n, Name: s.Name, Err: fmt.Errorf("is %s, for which the engine has no code: headrace.Register brings it", s.Op)}
+				return &recipe.Error{Step: n, Name: s.Name,
+					Err: fmt.Errorf("is %s, for which the engine has no code: headrace.Register brings it", s.Op)}
 			}
 		}
 	}

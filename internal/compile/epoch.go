@@ -27,6 +27,7 @@ func (n *line) epoch() (samples int64, exact bool) {
 			turns = min(turns, s*k+int64(i))
 		}
 	}
+
 	if n.merge.Until == "shortest" && n.merge.Order == "round_robin" {
 		return min(samples, turns), exact
 	}

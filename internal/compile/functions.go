@@ -56,7 +56,8 @@ func (b *builder) aggregate(p fuse.Part) error {
 	}
 	b.Schema = out
 	h := b.Policies.Of(p.Failures, b.samples)
-	known := ofFunction(next.Function).with(facts{drops: true, makes: true, uncounted: true, gathers: []string{p.Name()}}).with(handles(p.Name(), h))
+	known := ofFunction(next.Function).with(facts{drops: true, makes: true, uncounted: true,
+		gathers: []string{p.Name()}}).with(handles(p.Name(), h))
 	b.append(&stage{name: p.Name(), steps: p.Names, python: next.Function, aggregate: next, asks: true, losses: h.Policy, known: known})
 	b.lose()
 	return nil

@@ -35,7 +35,8 @@ func (j joiner) join(s *section, later bool) pipe.Flow[*batch.Batch] {
 // filling are the settings of the stage that fills batches.
 func (j joiner) filling(s *section, dropLast, later bool) pipe.FillOpts {
 	o := pipe.FillOpts{
-		Name: s.plan.Last.Name(), Workers: j.Workers, Buffer: j.ahead(s), Ordered: j.inOrder(later), DropLast: dropLast, Failures: s.end.Losses,
+		Name: s.plan.Last.Name(), Workers: j.Workers, Buffer: j.ahead(s), Ordered: j.inOrder(later),
+		DropLast: dropLast, Failures: s.end.Losses,
 	}
 	if python := s.end.Function; python != nil {
 		o.Workers, o.InFlightPerWorker, o.OnResize = python.Workers, python.PerWorker, python.Pool.SetWorkers
@@ -134,7 +135,8 @@ func (j joiner) merge(n *line, later bool) pipe.Flow[*record.Record] {
 		flows = append(flows, j.line(pipe.Flow[*record.Record]{}, of, later))
 	}
 	j.note(n.merge.Name, 1, []string{n.merge.Name})
-	o := pipe.MergeOpts{Name: n.merge.Name, Buffer: keptReady, Order: mergeOrders[n.merge.Order], Weights: n.merge.Weights, Items: n.most, FailFast: true}
+	o := pipe.MergeOpts{Name: n.merge.Name, Buffer: keptReady, Order: mergeOrders[n.merge.Order],
+		Weights: n.merge.Weights, Items: n.most, FailFast: true}
 	if o.Order == pipe.ByWeight {
 		o.Seed = n.merge.Seed
 	}
@@ -153,7 +155,8 @@ func (j joiner) route(in pipe.Flow[*record.Record], r *routing, later bool) pipe
 	for _, b := range r.branches {
 		branches = append(branches, func(in pipe.Flow[*record.Record]) pipe.Flow[*record.Record] { return j.line(in, b, ordered) })
 	}
-	return pipe.Discard(pipe.Route(in, r.choose, branches, pipe.RouteOpts{Name: r.name, Buffer: keptReady, Ordered: ordered, Failures: r.losses}), j.Env.Drop)
+	return pipe.Discard(pipe.Route(in, r.choose, branches,
+		pipe.RouteOpts{Name: r.name, Buffer: keptReady, Ordered: ordered, Failures: r.losses}), j.Env.Drop)
 }
 
 // note tells people of a stage.

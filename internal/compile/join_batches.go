@@ -20,10 +20,14 @@ func (j joiner) collate(in pipe.Flow[*record.Record], s *section, later bool) pi
 		rows = 0 // they say themselves
 	}
 	j.note(together.Name, 1, nil)
-	lists := pipe.Discard(pipe.Aggregate(in, func() pipe.Aggregator[*record.Record, []*record.Record] { return &batch.Gathered{Rows: rows} }, together), c.DropAll)
+	lists := pipe.Discard(pipe.Aggregate(in, func() pipe.Aggregator[*record.Record,
+		[]*record.Record] {
+		return &batch.Gathered{Rows: rows}
+	}, together), c.DropAll)
 
 	calls := pipe.FillOpts{
-		Name: c.Name, Workers: c.Workers, InFlightPerWorker: c.PerWorker, OnResize: c.Pool.SetWorkers, Buffer: j.ahead(s), Ordered: j.inOrder(later), Failures: c.Losses,
+		Name: c.Name, Workers: c.Workers, InFlightPerWorker: c.PerWorker, OnResize: c.Pool.SetWorkers,
+		Buffer: j.ahead(s), Ordered: j.inOrder(later), Failures: c.Losses,
 	}
 	j.Calling = append(j.Calling, c.Name)
 	j.note(c.Name, c.Workers, []string{c.Name})
@@ -82,7 +86,8 @@ func (j joiner) fail(err error) pipe.Flow[*batch.Batch] {
 }
 
 // fillGroups writes samples into the batches that were made for them.
-func fillGroups[S any](j joiner, in pipe.Flow[group.Placed[*record.Record, S]], s *section, later bool, formOf func(S) *batch.Form) pipe.Flow[*batch.Batch] {
+func fillGroups[S any](j joiner, in pipe.Flow[group.Placed[*record.Record, S]], s *section,
+	later bool, formOf func(S) *batch.Form) pipe.Flow[*batch.Batch] {
 	end, last := s.end, s.plan.Last
 	type placed = group.Placed[*record.Record, S]
 	drop := func(p placed) { j.Env.Drop(p.Item) }

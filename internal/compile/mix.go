@@ -57,6 +57,7 @@ func changes(f fuse.Flow) bool {
 			}
 		}
 	}
+
 	for _, n := range f.Nodes {
 		switch {
 		case n.Route != nil:
@@ -109,7 +110,8 @@ func (m Mix) Lost(most int64) string {
 	if m.Most == 0 || worst < 0.01 {
 		return ""
 	}
-	return fmt.Sprintf("%s: its weights hold for about %s of %s samples\n  asked: %s %%; in the whole epoch: %s %%\n  until=\"shortest\" ends the epoch with the first source",
+	return fmt.Sprintf("%s: its weights hold for about %s of %s samples\n  asked: %s %%; "+
+		"in the whole epoch: %s %%\n  until=\"shortest\" ends the epoch with the first source",
 		m.Name, words.Thousands(first), words.Thousands(m.Most), strings.Join(asked, ", "), strings.Join(given, ", "))
 }
 

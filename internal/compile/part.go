@@ -201,7 +201,8 @@ func (b *builder) unbatch(p fuse.Part) error {
 
 	h := b.Policies.Of(p.Failures, b.samples)
 	b.append(&stage{
-		name: p.Name(), steps: p.Names, expand: next.Expand, unbatches: true, asks: true, losses: h.Policy, known: known.with(handles(p.Name(), h)),
+		name: p.Name(), steps: p.Names, expand: next.Expand, unbatches: true, asks: true, losses: h.Policy,
+		known: known.with(handles(p.Name(), h)),
 	})
 	b.lose()
 	return nil

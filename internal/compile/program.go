@@ -38,7 +38,9 @@ type Program struct {
 
 // Stage is converted to headrace.Stage, whose fields are the same.
 type Stage struct {
-	Name    string   `json:"name"`
-	Steps   []string `json:"steps"`   // the recipe's steps that it carries out, by their names; none: it reads files, or waits for memory to decode
+	Name string `json:"name"`
+	// the recipe's steps that it carries out, by their names; none: it reads files, or
+	// waits for memory to decode
+	Steps   []string `json:"steps"`
 	Workers int      `json:"workers"` // samples in hand at once
 }

@@ -26,6 +26,7 @@ func chooser(r *fuse.Route, in sample.Schema, at record.Column) (func(*record.Re
 		matches = numberMatches(at, in[i].Type.DType)
 	}
 	var branches []func(*record.Record) bool
+
 	for _, b := range r.Branches {
 		if b.When == nil {
 			branches = append(branches, func(*record.Record) bool { return true })
@@ -39,7 +40,8 @@ func chooser(r *fuse.Route, in sample.Schema, at record.Column) (func(*record.Re
 				return i, nil
 			}
 		}
-		return -1, fmt.Errorf("headrace: no branch of %s matches this sample, whose %s is %s", r.Name, r.By, shown(it.Values, at, in[i].Type.DType))
+		return -1, fmt.Errorf("headrace: no branch of %s matches this sample, whose %s is %s",
+			r.Name, r.By, shown(it.Values, at, in[i].Type.DType))
 	}, nil
 }
 

@@ -28,26 +28,33 @@ func (t Terms) CheckRanks(r recipe.Recipe, p fuse.Plan) error {
 	}
 	for of := &p; of != nil; of = of.Samples.Batches {
 		if Groups(r, *of) && !of.Batch.Lists {
-			return fmt.Errorf("%w: %s makes batches of samples that are alike, with world_size %d: ranks could yield different numbers of batches; set steps_per_epoch",
+			return fmt.Errorf("%w: %s makes batches of samples that are alike, with world_size %d: "+
+				"ranks could yield different numbers of batches; set steps_per_epoch",
 				core.ErrConfig, of.Last.Names[len(of.Last.Names)-1], t.World)
 		}
 		if b := of.Samples.Batches; b != nil && b.Batch.Collate != nil && of.Samples.Unbatches() {
-			return fmt.Errorf("%w: unbatch splits batches made by the collate of %s, with world_size %d: they may have any number of rows, and ranks could yield different numbers of batches; set steps_per_epoch",
+			return fmt.Errorf("%w: unbatch splits batches made by the collate of %s, with world_size %d: "+
+				"they may have any number of rows, and ranks could yield different numbers of batches; set steps_per_epoch",
 				core.ErrConfig, b.Last.Names[len(b.Last.Names)-1], t.World)
 		}
 	}
+
 	if name, ok := t.Does(core.Skip, r); ok {
-		return fmt.Errorf("%w: on_error=%q of the step %q with world_size %d: ranks could yield different numbers of batches; use on_error=%q, or set steps_per_epoch", core.ErrConfig, core.Skip, name, t.World, core.Replace)
+		return fmt.Errorf("%w: on_error=%q of the step %q with world_size %d: ranks could yield different numbers "+
+			"of batches; use on_error=%q, or set steps_per_epoch", core.ErrConfig, core.Skip, name, t.World, core.Replace)
 	}
 	for _, s := range r.All() {
 		switch recipe.TraitsOf(s.Args).Count {
 		case recipe.Fewer, recipe.More, recipe.Gathers, recipe.Times:
-			return fmt.Errorf("%w: %s %q with world_size %d: ranks could yield different numbers of batches; set steps_per_epoch", core.ErrConfig, s.Op, s.Name, t.World)
+			return fmt.Errorf("%w: %s %q with world_size %d: ranks could yield different numbers of batches; "+
+				"set steps_per_epoch", core.ErrConfig, s.Op, s.Name, t.World)
 		}
 	}
 	for _, m := range p.Samples.Merges() {
 		if m.Order == "arrival" && m.Until == "shortest" {
-			return fmt.Errorf("%w: merge %q by arrival until the shortest ends, with world_size %d: ranks could yield different numbers of batches; use another order, or until longest, or set steps_per_epoch", core.ErrConfig, m.Name, t.World)
+			return fmt.Errorf("%w: merge %q by arrival until the shortest ends, with world_size %d: "+
+				"ranks could yield different numbers of batches; use another order, or until longest, "+
+				"or set steps_per_epoch", core.ErrConfig, m.Name, t.World)
 		}
 	}
 	return nil
@@ -71,7 +78,8 @@ func (t Terms) checkIterated(r recipe.Recipe) error {
 	}
 
 	if t.Agree {
-		return refuse("the source %q is iterated over, with world_size %d: ranks could yield different numbers of batches; set steps_per_epoch", name, t.World)
+		return refuse("the source %q is iterated over, with world_size %d: ranks could "+
+			"yield different numbers of batches; set steps_per_epoch", name, t.World)
 	}
 
 	if step, ok := t.Does(core.Replace, r); ok {
@@ -79,7 +87,8 @@ func (t Terms) checkIterated(r recipe.Recipe) error {
 		if step != "" {
 			where = fmt.Sprintf(" of the step %q", step)
 		}
-		return refuse("on_error=%q%s: the source %q is iterated over, and cannot give another sample instead of a bad one; use %q", core.Replace, where, name, core.Skip)
+		return refuse("on_error=%q%s: the source %q is iterated over, and cannot give another "+
+			"sample instead of a bad one; use %q", core.Replace, where, name, core.Skip)
 	}
 
 	rates := []recipe.MaxErrors{t.MaxErrors}
@@ -90,7 +99,8 @@ func (t Terms) checkIterated(r recipe.Recipe) error {
 	}
 	for _, m := range rates {
 		if m.Rate != 0 {
-			return refuse("max_errors is %v of the samples: the source %q is iterated over, and their number is unknown; give a number of samples", m.Rate, name)
+			return refuse("max_errors is %v of the samples: the source %q is iterated over, "+
+				"and their number is unknown; give a number of samples", m.Rate, name)
 		}
 	}
 	return nil
@@ -102,7 +112,8 @@ func (t Terms) checkAggregates(r recipe.Recipe) error {
 	if name == "" {
 		return nil
 	}
-	const why = "%w: on_error=%q%s: %q makes samples from several, and cannot give another instead of a bad one; use %q, or set %[2]q on steps before it"
+	const why = "%w: on_error=%q%s: %q makes samples from several, and cannot give another instead of a bad one; " +
+		"use %q, or set %[2]q on steps before it"
 	switch {
 	case t.OnError == core.Replace:
 		return fmt.Errorf(why, core.ErrConfig, core.Replace, "", name, core.Skip)

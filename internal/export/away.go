@@ -41,7 +41,8 @@ func openAway(name string) (*away, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &away{in: w, folder: folder, shown: name, local: local, journal: store.IfAbsent, sent: map[string]bool{}, parts: map[string]bool{}}, nil
+	return &away{in: w, folder: folder, shown: name, local: local, journal: store.IfAbsent,
+		sent: map[string]bool{}, parts: map[string]bool{}}, nil
 }
 
 func (a *away) close() { os.RemoveAll(a.local) }

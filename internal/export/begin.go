@@ -54,11 +54,13 @@ func (e *Export) readManifest() (done bool, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
+
 	if err != nil {
 		return false, err
 	}
 	if e.manifest, err = parseManifest(text); err != nil {
-		return false, fmt.Errorf("%w: %s is not a manifest of this command (%w): write elsewhere, or use --overwrite, which removes it", ErrOther, e.options.where(filepath.Base(path)), err)
+		return false, fmt.Errorf("%w: %s is not a manifest of this command (%w): write elsewhere, "+
+			"or use --overwrite, which removes it", ErrOther, e.options.where(filepath.Base(path)), err)
 	}
 	if err := e.same(path, e.manifest.Identity, "wrote"); err != nil {
 		return false, err
@@ -101,7 +103,8 @@ func (e *Export) readJournal() error {
 		return err
 	}
 	if e.journal, err = parseJournal(text); err != nil {
-		return fmt.Errorf("%w: %s is not a journal of this command (%w): write elsewhere, or use --overwrite, which removes it", ErrOther, e.options.where(filepath.Base(path)), err)
+		return fmt.Errorf("%w: %s is not a journal of this command (%w): write elsewhere, "+
+			"or use --overwrite, which removes it", ErrOther, e.options.where(filepath.Base(path)), err)
 	}
 	e.saved = e.written()
 	return e.same(path, e.journal.Identity, "began to write")
@@ -136,7 +139,8 @@ func (e *Export) refuseOthers() error {
 	names, err := e.ours()
 	for _, name := range names {
 		if trimPart(name) == name {
-			return fmt.Errorf("%w: %s exists, and nothing says that this command wrote it. Write elsewhere, or use --overwrite", ErrOther, e.options.where(name))
+			return fmt.Errorf("%w: %s exists, and nothing says that this command wrote it. Write elsewhere, "+
+				"or use --overwrite", ErrOther, e.options.where(name))
 		}
 	}
 	return err
@@ -196,6 +200,7 @@ func (e *Export) removeAll() error {
 			return err
 		}
 	}
+
 	if err := store.SyncFolder(e.options.Dir); err != nil {
 		return err
 	}

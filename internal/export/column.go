@@ -81,7 +81,8 @@ func noLists(f headrace.Field, form string) error {
 	if !isLists(f) {
 		return nil
 	}
-	return fmt.Errorf("%w: --out %s: %s is lists of text, which jsonl, npy and tar can hold: make one text of each, or have the last function leave it out", ErrOptions, form, f.Name)
+	return fmt.Errorf("%w: --out %s: %s is lists of text, which jsonl, npy and tar can hold: "+
+		"make one text of each, or have the last function leave it out", ErrOptions, form, f.Name)
 }
 
 var fieldName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
@@ -90,7 +91,8 @@ var fieldName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 func checkFields(fields []headrace.Field) error {
 	for _, f := range fields {
 		if f.Kind == sample.Object {
-			return fmt.Errorf("%w: the field %q holds Python objects, which neither form can store: make arrays, numbers or text of it, or have the last function leave it out", ErrOptions, f.Name)
+			return fmt.Errorf("%w: the field %q holds Python objects, which neither form can store: "+
+				"make arrays, numbers or text of it, or have the last function leave it out", ErrOptions, f.Name)
 		}
 		if !fieldName.MatchString(f.Name) {
 			return fmt.Errorf("%w: the field %q cannot be a part of a file's name: must be letters, digits, _ and -", ErrOptions, f.Name)

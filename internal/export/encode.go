@@ -71,7 +71,8 @@ func pictureEncoder(f headrace.Field, o Options) (encoder, error) {
 	}
 
 	if !isPicture(f) {
-		return encoder{}, fmt.Errorf("%w: --images %s: %s is %v %v: must be uint8 (PNG: uint16 too) of [height, width, 1, 3 or 4]; --images npy accepts everything",
+		return encoder{}, fmt.Errorf("%w: --images %s: %s is %v %v: must be uint8 (PNG: "+
+			"uint16 too) of [height, width, 1, 3 or 4]; --images npy accepts everything",
 			ErrOptions, o.Images, f.Name, f.DType, f.Shape)
 	}
 
@@ -107,7 +108,8 @@ func isPicture(f headrace.Field) bool {
 
 func bfloat16Note(f headrace.Field) string {
 	if f.DType == tensor.BFloat16 {
-		return "the bits of bfloat16 as uint16, which NumPy's format can say: array.view(ml_dtypes.bfloat16), torch.from_numpy(array).view(torch.bfloat16)"
+		return "the bits of bfloat16 as uint16, which NumPy's format can say: array.view(ml_dtypes.bfloat16), " +
+			"torch.from_numpy(array).view(torch.bfloat16)"
 	}
 	return ""
 }

@@ -67,7 +67,8 @@ func (e *Export) path(name string) string {
 
 func (e *Export) identity() Identity {
 	i := Identity{
-		Target: "npy", Recipe: e.run.Info.State.Recipe, Samples: e.run.Info.Samples, Epochs: e.run.Epochs, Fused: e.run.Fused, Decoder: e.run.Info.Decoder,
+		Target: "npy", Recipe: e.run.Info.State.Recipe, Samples: e.run.Info.Samples, Epochs: e.run.Epochs,
+		Fused: e.run.Fused, Decoder: e.run.Info.Decoder,
 	}
 	if e.options.Kind != "npy" {
 		i.Target = e.options.Kind + ":" + e.options.Name
@@ -180,11 +181,13 @@ func (e *Export) Finish(end headrace.State) (Manifest, error) {
 	if err != nil {
 		return Manifest{}, err
 	}
-	m := Manifest{Version: journalVersion, Samples: e.written(), Epochs: e.journal.Epochs, Classes: e.run.Info.Classes, Identity: e.identity(), Files: []File{}}
+	m := Manifest{Version: journalVersion, Samples: e.written(), Epochs: e.journal.Epochs,
+		Classes: e.run.Info.Classes, Identity: e.identity(), Files: []File{}}
 	for _, f := range files {
 		f.Complete = false
 		m.Files = append(m.Files, f)
 	}
+
 	for _, f := range e.run.Info.Fields {
 		m.Fields = append(m.Fields, e.format.describe(f))
 	}

@@ -22,7 +22,8 @@ type objects struct{ fields []headrace.Field }
 func openJSONL(_ Options, run Run) (records, error) {
 	for _, f := range run.Info.Fields {
 		if f.Name == "image" || isPicture(f) {
-			return nil, fmt.Errorf("%w: --out jsonl: %s is an image, which JSON has no form for: leave it out, or use --out parquet or tfrecord", ErrOptions, f.Name)
+			return nil, fmt.Errorf("%w: --out jsonl: %s is an image, which JSON has no form for: "+
+				"leave it out, or use --out parquet or tfrecord", ErrOptions, f.Name)
 		}
 	}
 	return &objects{run.Info.Fields}, nil

@@ -24,7 +24,8 @@ type sequences struct {
 }
 
 // megatronTypes are the codes of .idx.
-var megatronTypes = map[tensor.DType]byte{tensor.Uint8: 1, tensor.Int8: 2, tensor.Int16: 3, tensor.Int32: 4, tensor.Int64: 5, tensor.Uint16: 8}
+var megatronTypes = map[tensor.DType]byte{tensor.Uint8: 1, tensor.Int8: 2, tensor.Int16: 3,
+	tensor.Int32: 4, tensor.Int64: 5, tensor.Uint16: 8}
 
 func openMegatron(_ Options, run Run) (records, error) {
 	w := &sequences{field: -1}
@@ -33,9 +34,11 @@ func openMegatron(_ Options, run Run) (records, error) {
 		case f.Name == "key":
 			continue
 		case w.field >= 0:
-			return nil, fmt.Errorf("%w: --out bin writes one field of tokens, and there are %s and %s: leave one out", ErrOptions, run.Info.Fields[w.field].Name, f.Name)
+			return nil, fmt.Errorf("%w: --out bin writes one field of tokens, and there are %s and %s: leave one out",
+				ErrOptions, run.Info.Fields[w.field].Name, f.Name)
 		case f.Kind != sample.Tensor || len(f.Shape) != 1 || megatronTypes[f.DType] == 0:
-			return nil, fmt.Errorf("%w: --out bin: %s is not a sequence of whole numbers: must have one axis of uint8, int8, int16, int32, int64 or uint16", ErrOptions, f.Name)
+			return nil, fmt.Errorf("%w: --out bin: %s is not a sequence of whole numbers: "+
+				"must have one axis of uint8, int8, int16, int32, int64 or uint16", ErrOptions, f.Name)
 		}
 		w.field, w.code, w.size = i, megatronTypes[f.DType], f.DType.Size()
 	}

@@ -62,7 +62,8 @@ func (o Options) check() error {
 	case o.Images != "" && len(images) == 0:
 		return fmt.Errorf("%w: --images is %q: --out %s writes arrays and no images; use --out tar", ErrOptions, o.Images, o.Kind)
 	case o.Images != "" && !slices.Contains(images, o.Images):
-		return fmt.Errorf("%w: --images is %q: must be %s or %s", ErrOptions, o.Images, strings.Join(images[:len(images)-1], ", "), images[len(images)-1])
+		return fmt.Errorf("%w: --images is %q: must be %s or %s", ErrOptions, o.Images,
+			strings.Join(images[:len(images)-1], ", "), images[len(images)-1])
 	case o.Quality < 0 || o.Quality > 100:
 		return fmt.Errorf("%w: --quality is %d: must be from 1 to 100", ErrOptions, o.Quality)
 	case o.Quality != 0 && o.Images != "jpg" && o.Images != "webp":
@@ -79,7 +80,8 @@ func (o Options) check() error {
 func (o Options) checkShapes(fields []headrace.Field) error {
 	for _, f := range fields {
 		if o.Kind == "npy" && !f.Shape.Fixed() && !isLists(f) {
-			return fmt.Errorf("%w: --out npy writes one array of all samples: the field %q is %v %v, and has other shapes in other batches; use --out tar", ErrOptions, f.Name, f.DType, f.Shape)
+			return fmt.Errorf("%w: --out npy writes one array of all samples: the field %q is %v %v, "+
+				"and has other shapes in other batches; use --out tar", ErrOptions, f.Name, f.DType, f.Shape)
 		}
 	}
 	return nil

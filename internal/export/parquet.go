@@ -76,7 +76,8 @@ func parquetType(f headrace.Field) (t parquet.Type, number bool) {
 		return t, false
 	}
 	t, number = map[tensor.DType]parquet.Type{
-		tensor.Bool: parquet.Bool, tensor.Int8: parquet.Int8, tensor.Int16: parquet.Int16, tensor.Int32: parquet.Int32, tensor.Int64: parquet.Int64,
+		tensor.Bool: parquet.Bool, tensor.Int8: parquet.Int8, tensor.Int16: parquet.Int16,
+		tensor.Int32: parquet.Int32, tensor.Int64: parquet.Int64,
 		tensor.Uint8: parquet.Uint8, tensor.Uint16: parquet.Uint16, tensor.Uint32: parquet.Uint32, tensor.Uint64: parquet.Uint64,
 		tensor.Float16: parquet.Float32, tensor.BFloat16: parquet.Float32, tensor.Float32: parquet.Float32, tensor.Float64: parquet.Float64,
 	}[f.DType]

@@ -25,7 +25,8 @@ func ParseTarget(text string) (Target, error) {
 	k, shards := kinds[name]
 	switch {
 	case where == "" || !shards && name != "npy":
-		return Target{}, fmt.Errorf("%q: must be tar:PATTERN, such as tar:out/train-%%06d.tar, or npy:FOLDER; or a pattern after %s", text, strings.Join(Targets(), ", "))
+		return Target{}, fmt.Errorf("%q: must be tar:PATTERN, such as tar:out/train-%%06d.tar, "+
+			"or npy:FOLDER; or a pattern after %s", text, strings.Join(Targets(), ", "))
 	case !shards:
 		return Target{Kind: name, Dir: store.Clean(where)}, nil
 	}
@@ -35,7 +36,8 @@ func ParseTarget(text string) (Target, error) {
 		t.Dir = store.Dir(where)
 	}
 	if !shardName.MatchString(t.Name) || !strings.HasSuffix(t.Name, k.suffix) || !utf8.ValidString(t.Name) {
-		return Target{}, fmt.Errorf("%q: the name of a shard is %q: must have a single %%d or %%06d for its number and end in %s, as in %s:out/train-%%06d%s", text, t.Name, k.suffix, name, k.suffix)
+		return Target{}, fmt.Errorf("%q: the name of a shard is %q: must have a single "+
+			"%%d or %%06d for its number and end in %s, as in %s:out/train-%%06d%s", text, t.Name, k.suffix, name, k.suffix)
 	}
 	return t, nil
 }

@@ -33,7 +33,8 @@ func openTFRecord(o Options, run Run) (records, error) {
 		}
 		switch {
 		case f.DType == tensor.Uint64 && f.Kind == sample.Tensor:
-			return nil, fmt.Errorf("%w: --out tfrecord: %s is uint64, and TensorFlow's records have int64: make another type of it", ErrOptions, f.Name)
+			return nil, fmt.Errorf("%w: --out tfrecord: %s is uint64, and TensorFlow's records have int64: "+
+				"make another type of it", ErrOptions, f.Name)
 		case isPicture(f):
 			e, err := pictureEncoder(f, o)
 			if err != nil {

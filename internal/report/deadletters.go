@@ -58,6 +58,7 @@ func OpenDeadLetters(path string, own bool, rank int, warn func(code, message st
 			return NewDeadLetters(object, rank, warn), nil
 		}
 	}
+
 	if err != nil {
 		return DeadLetters{}, fmt.Errorf("dead_letters cannot be written: %w", err)
 	}

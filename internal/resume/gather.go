@@ -238,6 +238,7 @@ func (g *gathering) complete(first ranked) error {
 			missing = append(missing, strconv.Itoa(rank))
 		}
 	}
+
 	if len(missing) > 0 {
 		ranks := "rank "
 		if len(missing) > 1 {

@@ -89,6 +89,7 @@ func gapsOf(set *shard.Dataset) (map[string]gap, error) {
 	for name, why := range x.Refused {
 		all[name] = gap{why: why}
 	}
+
 	for name, why := range x.Mixed {
 		if slices.ContainsFunc(x.Numbers, func(f index.Field) bool { return f.Name == name }) {
 			why += ": give the type it should be in fields"

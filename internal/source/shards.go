@@ -63,6 +63,7 @@ func (s *Shards) choose(ctx context.Context) error {
 			return err
 		}
 	}
+
 	for _, f := range fields {
 		s.columns = append(s.columns, shard.Column{From: f.From, Type: f.Type})
 	}

@@ -100,6 +100,7 @@ func (c *Clip) checkTogether() error {
 			ways++
 		}
 	}
+
 	switch {
 	case ways > 1:
 		return errors.New("stride, fps and segments exclude each other: give one of them")

@@ -35,14 +35,17 @@ func NewBitstream(filters string, in *packets.Stream) (*Bitstream, error) {
 	defer C.free(unsafe.Pointer(text))
 	track := trackOf(in)
 	var out *C.hr_av_track
-	if result := C.hr_av_bitstream_open(lib.c, &b.c, &out, text, &track, bytesOf(in.Config), C.size_t(len(in.Config)), &b.text[0]); result < 0 {
+	result := C.hr_av_bitstream_open(lib.c, &b.c, &out, text, &track,
+		bytesOf(in.Config), C.size_t(len(in.Config)), &b.text[0])
+	if result < 0 {
 		return nil, describe("bitstream filter "+filters, failure(result, &b.text))
 	}
 	ownedBy(b, &b.handle)
 	b.Out = toldStream(in.Index, out)
 	// What filters do not know of a stream stays.
 	o := &b.Out
-	o.ID, o.Language, o.Default, o.Orientation, o.FrameRate, o.Start, o.Padding = in.ID, in.Language, in.Default, in.Orientation, in.FrameRate, in.Start, in.Padding
+	o.ID, o.Language, o.Default, o.Orientation, o.FrameRate, o.Start, o.Padding = in.ID, in.Language,
+		in.Default, in.Orientation, in.FrameRate, in.Start, in.Padding
 	if !o.TimeBase.Positive() {
 		o.TimeBase = in.TimeBase
 	}

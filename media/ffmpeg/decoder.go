@@ -59,7 +59,8 @@ func (s *Stream) c() C.hr_av_stream {
 	c := C.hr_av_stream{
 		tag: C.uint32_t(s.Tag), width: C.int32_t(s.Width), height: C.int32_t(s.Height), reorder: C.int32_t(s.Reorder),
 		matrix: C.int32_t(s.Matrix), primaries: C.int32_t(s.Primaries), transfer: C.int32_t(s.Transfer),
-		rate: C.int32_t(s.Rate), channels: C.int32_t(s.Channels), block: C.int32_t(s.Block), bits: C.int32_t(s.Bits), bit_rate: C.int64_t(s.BitRate),
+		rate: C.int32_t(s.Rate), channels: C.int32_t(s.Channels), block: C.int32_t(s.Block),
+		bits: C.int32_t(s.Bits), bit_rate: C.int64_t(s.BitRate),
 		siting: C.int32_t(s.Siting), max_pixels: media.MaxPixels,
 	}
 	if s.Audio {
@@ -90,7 +91,8 @@ func (d *Decoder) Feed(data []byte, packets []Packet, last bool) error {
 	if last {
 		end = 1
 	}
-	result := C.hr_av_feed(d.lib, d.c, (*C.uint8_t)(unsafe.SliceData(data)), C.size_t(len(data)), unsafe.SliceData(d.packets), C.int32_t(len(packets)), end, &d.text[0])
+	result := C.hr_av_feed(d.lib, d.c, (*C.uint8_t)(unsafe.SliceData(data)), C.size_t(len(data)),
+		unsafe.SliceData(d.packets), C.int32_t(len(packets)), end, &d.text[0])
 	runtime.KeepAlive(d)
 	if result < 0 {
 		return d.error(result)
@@ -144,7 +146,8 @@ func failure(result C.int, text *[C.HR_AV_TEXT]C.char) error {
 	}
 	said := C.GoString(&text[0])
 	if strings.Contains(said, "Format not on whitelist") { // images, and lists of files
-		return fmt.Errorf("%w: the file is neither a video nor a recording; load_image and decode_image read images, nothing reads playlists", media.ErrUnsupported)
+		return fmt.Errorf("%w: the file is neither a video nor a recording; load_image and decode_image read images, "+
+			"nothing reads playlists", media.ErrUnsupported)
 	}
 	return fmt.Errorf("%w: FFmpeg: %s", kind, said)
 }
@@ -179,7 +182,8 @@ func (d *Decoder) formatName() string {
 
 func (d *Decoder) tellSound(s *Sound) {
 	c := &d.frame
-	*s = Sound{Rate: int(c.rate), Channels: int(c.channels), Samples: int(c.samples), Layout: uint64(c.layout), Type: Sample(c.sample), Planes: s.Planes}
+	*s = Sound{Rate: int(c.rate), Channels: int(c.channels), Samples: int(c.samples), Layout: uint64(c.layout),
+		Type: Sample(c.sample), Planes: s.Planes}
 	if c.kind != C.HR_AV_SOUND {
 		return
 	}

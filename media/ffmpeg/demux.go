@@ -67,7 +67,9 @@ func DemuxFile(file video.OpenFile) (*File, error) {
 	return demuxParts(joined.Parts(file, file.Size()), file.Size(), func(p joined.Part) (*File, error) {
 		var found *C.hr_av_file
 		var text [C.HR_AV_TEXT]C.char
-		if result := C.hr_av_demux_file(lib.c, &found, C.int(file.Descriptor()), C.int64_t(p.From), C.int64_t(p.Size()), &text[0]); result < 0 {
+		result := C.hr_av_demux_file(lib.c, &found, C.int(file.Descriptor()),
+			C.int64_t(p.From), C.int64_t(p.Size()), &text[0])
+		if result < 0 {
 			return nil, whole.Blame(io.NewSectionReader(file, p.From, p.Size()), p.Size(), failure(result, &text))
 		}
 		defer C.hr_av_forget(lib.c, found)

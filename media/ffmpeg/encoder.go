@@ -55,7 +55,8 @@ func NewEncoder(how Encoding) (*Encoder, error) {
 		return nil, err
 	}
 	c := C.hr_av_encoding{
-		from: how.From.c(), bit_rate: C.int64_t(how.BitRate), gop: C.int32_t(how.GOP), b_frames: C.int32_t(how.BFrames), quality: C.float(how.Quality),
+		from: how.From.c(), bit_rate: C.int64_t(how.BitRate), gop: C.int32_t(how.GOP), b_frames: C.int32_t(how.BFrames),
+		quality: C.float(how.Quality),
 	}
 	if how.HeadersApart {
 		c.headers_apart = 1

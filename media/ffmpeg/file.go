@@ -94,8 +94,9 @@ func (f *File) Extra() []byte { return f.extra }
 func (t *Track) Decoding() Stream {
 	s := Stream{
 		Codec: t.Codec, Config: t.Config, Width: t.Width, Height: t.Height, Reorder: t.Reorder, Siting: t.Siting,
-		Matrix: int(t.Color.Matrix), Primaries: int(t.Color.Primaries), Transfer: int(t.Color.Transfer), FullRange: t.Color.Range == av.Full,
-		Audio: t.Kind == av.Audio, Block: t.Block, Bits: t.Bits, BitRate: t.BitRate,
+		Matrix: int(t.Color.Matrix), Primaries: int(t.Color.Primaries), Transfer: int(t.Color.Transfer),
+		FullRange: t.Color.Range == av.Full,
+		Audio:     t.Kind == av.Audio, Block: t.Block, Bits: t.Bits, BitRate: t.BitRate,
 	}
 	if s.Audio {
 		s.Rate, s.Channels = t.Rate, t.Channels

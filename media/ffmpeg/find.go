@@ -73,7 +73,8 @@ func chooseFolder(folder, program string) (choice, error) {
 	case len(have) == 0:
 		return choice{}, fmt.Errorf("%s=%s has no libavcodec.so.N", Variable, folder)
 	case len(c.shims) == 0:
-		return choice{}, fmt.Errorf("%s=%s has libavcodec %s, and nothing that opens that release is beside the engine", Variable, folder, strings.Join(have, " and "))
+		return choice{}, fmt.Errorf("%s=%s has libavcodec %s, and nothing that opens that release is beside the engine",
+			Variable, folder, strings.Join(have, " and "))
 	}
 	return c, nil
 }

@@ -42,7 +42,9 @@ func NewGraph(graph string, inputs []Port, pictures, samples string) (*Graph, er
 		texts[i] = C.CString(s)
 		defer C.free(unsafe.Pointer(texts[i]))
 	}
-	if result := C.hr_av_graph_open(lib.c, &g.c, texts[0], unsafe.SliceData(ports), C.int32_t(len(ports)), texts[1], texts[2], &g.text[0]); result < 0 {
+	result := C.hr_av_graph_open(lib.c, &g.c, texts[0], unsafe.SliceData(ports), C.int32_t(len(ports)),
+		texts[1], texts[2], &g.text[0])
+	if result < 0 {
 		return nil, describe("graph "+graph, failure(result, &g.text))
 	}
 	ownedBy(g, &g.handle)
@@ -56,8 +58,10 @@ func NewGraph(graph string, inputs []Port, pictures, samples string) (*Graph, er
 
 func (p *Port) c() C.hr_av_port {
 	c := C.hr_av_port{
-		width: C.int32_t(p.Width), height: C.int32_t(p.Height), rate: C.int32_t(p.Rate), channels: C.int32_t(p.Channels), layout: C.uint64_t(p.Layout),
-		matrix: C.int32_t(p.Matrix), _range: C.int32_t(p.Range), aspect: rational(p.Aspect), unit: rational(p.TimeBase), frame_rate: rational(p.FrameRate),
+		width: C.int32_t(p.Width), height: C.int32_t(p.Height), rate: C.int32_t(p.Rate), channels: C.int32_t(p.Channels),
+		layout: C.uint64_t(p.Layout),
+		matrix: C.int32_t(p.Matrix), _range: C.int32_t(p.Range), aspect: rational(p.Aspect),
+		unit: rational(p.TimeBase), frame_rate: rational(p.FrameRate),
 	}
 	if p.Audio {
 		c.audio = 1
@@ -71,7 +75,8 @@ func portOf(c *C.hr_av_port) Port {
 	r := func(of [2]C.int32_t) av.Rational { return av.Rational{Num: int32(of[0]), Den: int32(of[1])} }
 	return Port{
 		Label: C.GoString(&c.label[0]), Format: C.GoString(&c.format[0]), Audio: c.audio != 0, Width: int(c.width), Height: int(c.height),
-		Aspect: r(c.aspect), TimeBase: r(c.unit), FrameRate: r(c.frame_rate), Rate: int(c.rate), Channels: int(c.channels), Layout: uint64(c.layout),
+		Aspect: r(c.aspect), TimeBase: r(c.unit), FrameRate: r(c.frame_rate), Rate: int(c.rate),
+		Channels: int(c.channels), Layout: uint64(c.layout),
 	}
 }
 
@@ -85,7 +90,8 @@ func (g *Graph) Pieces(output, samples int) {
 // and rows without gaps. Samples is how many there are of each channel, of sound.
 func (g *Graph) Push(input int, p *Port, raw []byte, samples int, pts int64) error {
 	c := C.hr_av_frame{
-		width: C.int32_t(p.Width), height: C.int32_t(p.Height), matrix: C.int32_t(p.Matrix), _range: C.int32_t(p.Range), aspect: rational(p.Aspect),
+		width: C.int32_t(p.Width), height: C.int32_t(p.Height), matrix: C.int32_t(p.Matrix),
+		_range: C.int32_t(p.Range), aspect: rational(p.Aspect),
 		samples: C.int32_t(samples), rate: C.int32_t(p.Rate), channels: C.int32_t(p.Channels), layout: C.uint64_t(p.Layout),
 	}
 	setText(c.format[:], p.Format)
@@ -97,7 +103,8 @@ func (d *Decoder) Port() Port {
 	f := &d.frame
 	return Port{
 		Format: C.GoString(&f.format[0]), Audio: f.channels > 0, Width: int(f.width), Height: int(f.height),
-		Aspect: av.Rational{Num: int32(f.aspect[0]), Den: int32(f.aspect[1])}, Rate: int(f.rate), Channels: int(f.channels), Layout: uint64(f.layout),
+		Aspect: av.Rational{Num: int32(f.aspect[0]), Den: int32(f.aspect[1])}, Rate: int(f.rate),
+		Channels: int(f.channels), Layout: uint64(f.layout),
 		Matrix: int(f.matrix), Range: int(f._range),
 	}
 }

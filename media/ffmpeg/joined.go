@@ -48,7 +48,8 @@ func (f *File) goOn(fresh func(track, packet int) bool) {
 
 // errMarked is the error of a packet that its container marks.
 func errMarked(m av.Moment, base av.Rational) error {
-	return fmt.Errorf("%w: a packet at %.3f s of the container's time is damaged, or others are missing", media.ErrCorrupt, float64(m.At())*base.Float())
+	return fmt.Errorf("%w: a packet at %.3f s of the container's time is damaged, or others are missing",
+		media.ErrCorrupt, float64(m.At())*base.Float())
 }
 
 // appendPart appends the packets of a part that begins at a place of a file of this size.

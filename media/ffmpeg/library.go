@@ -31,7 +31,8 @@ var opened = sync.OnceValues(func() (library, error) {
 })
 
 // remedy is what to do where there is no library.
-const remedy = "install FFmpeg 5.1 or newer (apt-get install -y libavformat-dev libavfilter-dev libswscale-dev) and, in a clone, run scripts/ffmpeg.sh; or set " +
+const remedy = "install FFmpeg 5.1 or newer (apt-get install -y libavformat-dev libavfilter-dev libswscale-dev) and, " +
+	"in a clone, run scripts/ffmpeg.sh; or set " +
 	Variable + " to a folder with libavcodec.so.N and what belongs to it"
 
 func open(chosen, program string) (library, error) {
@@ -59,7 +60,8 @@ func open(chosen, program string) (library, error) {
 		reasons = append(reasons, C.GoString(why))
 		C.free(unsafe.Pointer(why))
 	}
-	return library{}, fmt.Errorf("%w: decoding video and audio needs FFmpeg, and none could be opened (%s); %s", media.ErrUnsupported, strings.Join(reasons, "; "), remedy)
+	return library{}, fmt.Errorf("%w: decoding video and audio needs FFmpeg, and none could be opened (%s); %s",
+		media.ErrUnsupported, strings.Join(reasons, "; "), remedy)
 }
 
 // Library is what decodes, once it can be opened.
@@ -69,7 +71,8 @@ func Library() (Info, error) {
 		return Info{}, err
 	}
 	info := Info{
-		Shim: lib.path, Path: C.GoString(C.hr_av_where(lib.c)), Version: C.GoString(C.hr_av_version(lib.c)), License: C.GoString(C.hr_av_license(lib.c)),
+		Shim: lib.path, Path: C.GoString(C.hr_av_where(lib.c)), Version: C.GoString(C.hr_av_version(lib.c)),
+		License:       C.GoString(C.hr_av_license(lib.c)),
 		Configuration: C.GoString(C.hr_av_configuration(lib.c)),
 	}
 	names := make([]byte, C.hr_av_decoders(lib.c, nil, 0))

@@ -42,7 +42,8 @@ func container(f *File, err error) (*video.Container, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &video.Container{Format: f.Format, Tracks: make([]video.Track, len(f.Tracks)), Extra: f.extra, Live: f.End == whole.Open, Short: f.Short}
+	c := &video.Container{Format: f.Format, Tracks: make([]video.Track, len(f.Tracks)), Extra: f.extra,
+		Live: f.End == whole.Open, Short: f.Short}
 	for i := range f.Tracks {
 		t := &f.Tracks[i]
 		c.Tracks[i] = video.Track{

@@ -12,7 +12,8 @@ import (
 	"github.com/headrace/headrace/media/video"
 )
 
-var errWithoutC = fmt.Errorf("%w: this program was built without C, and cannot open FFmpeg: use the wheel, or build with cgo (make build)", media.ErrUnsupported)
+var errWithoutC = fmt.Errorf("%w: this program was built without C, and cannot open FFmpeg: "+
+	"use the wheel, or build with cgo (make build)", media.ErrUnsupported)
 
 // Library returns an error: only programs with C can open FFmpeg.
 func Library() (Info, error) { return Info{}, errWithoutC }

@@ -70,7 +70,8 @@ func (w *Writer) Add(s *packets.Stream) error {
 // [packets.NoTime]: from the file's beginning, whose times stay; to its end.
 func (w *Writer) Like(r *Reader, streams []int, begin, end int64) error {
 	defer runtime.KeepAlive(r)
-	return w.done(C.hr_av_writer_like(w.lib, w.c, r.first.c, unsafe.SliceData(tracksOf(streams)), C.int64_t(begin), C.int64_t(end), &w.text[0]))
+	return w.done(C.hr_av_writer_like(w.lib, w.c, r.first.c, unsafe.SliceData(tracksOf(streams)),
+		C.int64_t(begin), C.int64_t(end), &w.text[0]))
 }
 
 // Begin writes what is before packets. Options are as in "name=value:name=value".

@@ -23,10 +23,12 @@ type Canvas struct {
 func (c Canvas) Pixels(f media.Form) media.Pixels {
 	switch {
 	case !runnable(f), f.Color.Channels() == 0, f.Height <= 0, f.Width <= 0, f.Width > media.MaxPixels/f.Height:
-		panic(fmt.Errorf("headrace: Canvas.Pixels of %v: must be uint8 or uint16, 1, 3 or 4 channels, and at most %d pixels", f, media.MaxPixels))
+		panic(fmt.Errorf("headrace: Canvas.Pixels of %v: must be uint8 or uint16, 1, 3 or 4 channels, "+
+			"and at most %d pixels", f, media.MaxPixels))
 	}
 	if c.work == nil {
-		return media.Pixels{Data: make([]byte, record.StoredBytes(f)), Stride: f.RowBytes(), Width: f.Width, Height: f.Height, Color: f.Color, DType: f.DType}
+		return media.Pixels{Data: make([]byte, record.StoredBytes(f)), Stride: f.RowBytes(),
+			Width: f.Width, Height: f.Height, Color: f.Color, DType: f.DType}
 	}
 	return c.Item.Values.NewImage(&c.work.Images, f).Pixels
 }

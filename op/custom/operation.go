@@ -34,7 +34,8 @@ func Register[In, Out any](name, doc string, new func() Operation[In, Out]) erro
 		return fmt.Errorf("headrace: operation %q: %w", name, err)
 	}
 	if _, ok := op.(resulter); sig.gives != nil && sig.shows == nil && !ok {
-		return fmt.Errorf("headrace: operation %q gives the image %q and reads none: it needs a method Result(media.Form) (media.Form, error) for its form", name, sig.gives.name)
+		return fmt.Errorf("headrace: operation %q gives the image %q and reads none: "+
+			"it needs a method Result(media.Form) (media.Form, error) for its form", name, sig.gives.name)
 	}
 	return recipe.Register(recipe.Op{Name: name, Doc: doc, New: func() recipe.Args { return &held[In, Out]{new()} }})
 }
@@ -103,7 +104,8 @@ func checkArguments(op any) error {
 		case options != "": // what is left out would be read as the default, and text as no number
 			return fmt.Errorf("its argument %s has the tag json:%q: must be a name alone", f.Name, f.Tag.Get("json"))
 		case !writable(f.Type):
-			return fmt.Errorf("its argument %s is a %v: must be bool, int, int64, uint64, float64, string, and pointers, lists and arrays of these", f.Name, f.Type)
+			return fmt.Errorf("its argument %s is a %v: must be bool, int, int64, uint64, "+
+				"float64, string, and pointers, lists and arrays of these", f.Name, f.Type)
 		}
 		seen[name] = true
 	}
@@ -117,6 +119,7 @@ func writable(t reflect.Type) bool {
 		return reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) || writable(t.Elem())
 	default:
 		return reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) ||
-			slices.Contains([]reflect.Kind{reflect.Bool, reflect.Int, reflect.Int64, reflect.Uint64, reflect.Float64, reflect.String}, t.Kind())
+			slices.Contains([]reflect.Kind{reflect.Bool, reflect.Int, reflect.Int64, reflect.Uint64,
+				reflect.Float64, reflect.String}, t.Kind())
 	}
 }

@@ -85,12 +85,15 @@ func (p *Pack) Check(in sample.Schema) (sample.Schema, error) {
 			padded = append(padded, f)
 			out = out.With(f.Name, sample.TensorType(f.Type.DType, p.Length))
 		case f.Type.Kind == sample.Text && len(f.Type.Shape) > 0:
-			errs = append(errs, fmt.Errorf("cannot pack the field %q, which is lists of text: a row has several samples; make one text of each, or leave it out: drop(%q)", f.Name, f.Name))
+			errs = append(errs, fmt.Errorf("cannot pack the field %q, which is lists of text: "+
+				"a row has several samples; make one text of each, or leave it out: drop(%q)", f.Name, f.Name))
 		case f.Type.Kind == sample.Text:
 		case f.Type.Kind == sample.Object:
-			errs = append(errs, fmt.Errorf("cannot pack the field %q, which is an object: a row has several samples; make arrays or text of what is needed of it, and leave it out", f.Name))
+			errs = append(errs, fmt.Errorf("cannot pack the field %q, which is an object: "+
+				"a row has several samples; make arrays or text of what is needed of it, and leave it out", f.Name))
 		default:
-			errs = append(errs, fmt.Errorf("cannot pack the field %q, which is %v: only arrays whose first extent alone is unknown, single numbers and text can be packed", f.Name, f.Type))
+			errs = append(errs, fmt.Errorf("cannot pack the field %q, which is %v: "+
+				"only arrays whose first extent alone is unknown, single numbers and text can be packed", f.Name, f.Type))
 		}
 	}
 	return out, errors.Join(append(errs, p.Pad.Check(padded)...)...)

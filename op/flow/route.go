@@ -99,7 +99,8 @@ func (r *Route) Join(in sample.Schema, outs []sample.Schema) (sample.Schema, err
 // CheckFailures implements [recipe.Failing].
 func (r *Route) CheckFailures(f *recipe.Failures) error {
 	if f.Retries != 0 || f.Wait != nil || f.TimeLimit != nil {
-		return errors.New("is for samples that no branch matches: set on_error and max_errors here, and the rest at the steps of the branches")
+		return errors.New("is for samples that no branch matches: set on_error and max_errors here, " +
+			"and the rest at the steps of the branches")
 	}
 	return nil
 }
@@ -133,7 +134,8 @@ func (r *Route) checkWhens(number bool) error {
 			place := fmt.Sprintf("%s.when[%d]", branch(i), k)
 			switch first, again := seen[w.Text()]; {
 			case (w.Number != nil) != number:
-				errs = append(errs, recipe.Wrong(place, "is %s, but %q is %s", w.Text(), r.By, map[bool]string{true: "a number", false: "text"}[number]))
+				errs = append(errs, recipe.Wrong(place, "is %s, but %q is %s", w.Text(), r.By,
+					map[bool]string{true: "a number", false: "text"}[number]))
 			case w.Number == nil && w.Pattern.Check() != nil:
 				errs = append(errs, recipe.Wrong(place, "%w", w.Pattern.Check()))
 			case again:

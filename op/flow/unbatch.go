@@ -27,7 +27,8 @@ func (*Unbatch) Check(in sample.Schema) (out sample.Schema, err error) {
 	for _, f := range in {
 		row, ok := f.Type.Row()
 		if !ok {
-			errs = append(errs, fmt.Errorf("cannot take batches apart: the field %q is %v and has no rows; leave it out by a map before", f.Name, f.Type))
+			errs = append(errs, fmt.Errorf("cannot take batches apart: the field %q is %v and has no rows; "+
+				"leave it out by a map before", f.Name, f.Type))
 		}
 		out = append(out, sample.Field{Name: f.Name, Type: row})
 	}

@@ -71,7 +71,8 @@ func (o *Object) Iterated() bool { return o.Length == nil }
 
 // Check implements [recipe.Args]. The schema is nil where Gives does not say what comes.
 func (o *Object) Check(sample.Schema) (sample.Schema, error) {
-	errs := []error{recipe.CheckFunction(o.Function), recipe.CheckWhere(o.Where), argument.CheckNames("fields", o.Fields), o.Gives.Check(o.Fields), recipe.CheckSeed(o.Seed)}
+	errs := []error{recipe.CheckFunction(o.Function), recipe.CheckWhere(o.Where), argument.CheckNames("fields", o.Fields),
+		o.Gives.Check(o.Fields), recipe.CheckSeed(o.Seed)}
 	if o.Where == recipe.Here && len(o.Seed) > 0 {
 		errs = append(errs, recipe.Wrong("seed", `is given with where="here": it would seed the program's own generators`))
 	}
@@ -88,7 +89,8 @@ func (o *Object) Check(sample.Schema) (sample.Schema, error) {
 	if o.Keys != "" {
 		errs = append(errs, recipe.CheckCallable("keys", o.Keys))
 		if o.Iterated() {
-			errs = append(errs, recipe.Wrong("keys", "is for samples that are read by their numbers: what is iterated over gives a field key, which is text"))
+			errs = append(errs, recipe.Wrong("keys", "is for samples that are read by their numbers: "+
+				"what is iterated over gives a field key, which is text"))
 		}
 	}
 	if len(o.Fields) == 1 && o.Fields[0] == recipe.Bare {
@@ -102,7 +104,8 @@ func (o *Object) Check(sample.Schema) (sample.Schema, error) {
 
 	out := o.schema()
 	if i := out.Find("key"); i >= 0 && !out[i].Type.Equal(sample.TextType) {
-		errs = append(errs, recipe.Wrong("gives", `has "key" as %v: that is the name of a sample, which is text; return it under another name, such as "keys"`, out[i].Type))
+		errs = append(errs, recipe.Wrong("gives",
+			`has "key" as %v: that is the name of a sample, which is text; return it under another name, such as "keys"`, out[i].Type))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -129,7 +132,8 @@ func (o *Object) schema() sample.Schema {
 
 // Traits implements [recipe.Traited].
 func (o *Object) Traits() recipe.Traits {
-	return recipe.Traits{Call: &recipe.Call{Kind: recipe.SourceCall, Python: o.Python(), To: o.Fields, Gives: &o.Gives, Length: o.Length, Keys: o.Keys}}
+	return recipe.Traits{Call: &recipe.Call{Kind: recipe.SourceCall, Python: o.Python(), To: o.Fields,
+		Gives: &o.Gives, Length: o.Length, Keys: o.Keys}}
 }
 
 // WithGives implements [recipe.Giving].

@@ -35,7 +35,8 @@ func OptionsOf(call *recipe.Call, in sample.Schema) extern.Options {
 }
 
 var kinds = map[recipe.CallKind]extern.Kind{
-	recipe.MapCall: extern.Map, recipe.FilterCall: extern.Filter, recipe.FlatMapCall: extern.FlatMap, recipe.AggregateCall: extern.Aggregate,
+	recipe.MapCall: extern.Map, recipe.FilterCall: extern.Filter, recipe.FlatMapCall: extern.FlatMap,
+	recipe.AggregateCall: extern.Aggregate,
 }
 
 // open has workers for the function.

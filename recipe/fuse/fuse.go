@@ -275,7 +275,8 @@ func (f *fuser) end(c *chain, s recipe.Step) {
 		c.flow.Nodes = nil
 		source := c.flow.Source
 		read := recipe.Step{Op: "source", Name: source.Name, Args: source.Args}
-		f.plan.Last = Part{Names: slices.Concat([]string{source.Name}, p.Names, []string{s.Name}), Step: &read, Then: p.Chain(), Reads: true}
+		f.plan.Last = Part{Names: slices.Concat([]string{source.Name}, p.Names, []string{s.Name}),
+			Step: &read, Then: p.Chain(), Reads: true}
 	default:
 		c.flow.Nodes = c.flow.Nodes[:len(c.flow.Nodes)-1]
 		p.Names = append(p.Names, s.Name)
@@ -298,7 +299,8 @@ func fills(p *Part, batch *recipe.Batches) bool {
 		return batch.Stacks() && (p.Failures == nil || p.Failures.TimeLimit == nil)
 	}
 	for _, s := range p.Chain() {
-		if call := recipe.TraitsOf(s.Args).Call; call == nil || call.Kind != recipe.MapCall { // a row that stays empty has to be filled by moving others
+		// a row that stays empty has to be filled by moving others
+		if call := recipe.TraitsOf(s.Args).Call; call == nil || call.Kind != recipe.MapCall {
 			return false
 		}
 	}
@@ -352,7 +354,8 @@ func (f *fuser) goOn(c *chain, s recipe.Step, name string) (*Part, error) {
 	if !storable(form) {
 		return nil, c.refuse(s, form, p)
 	}
-	c.begin(Part{Images: &Images{To: name, Decode: media.Options{Mode: c.modes[name], Color: form.Color, DType: form.DType}, Form: form}}, s)
+	c.begin(Part{Images: &Images{To: name, Decode: media.Options{Mode: c.modes[name], Color: form.Color,
+		DType: form.DType}, Form: form}}, s)
 	return c.last(), nil
 }
 
@@ -385,7 +388,8 @@ func (c *chain) refuse(s recipe.Step, form media.Form, maker *Part) error {
 	p := c.last()
 	switch {
 	case maker != nil:
-		return fmt.Errorf("has other failures than %q before it: "+only+", as one operation; give both the same", maker.Names[len(maker.Names)-1], form)
+		return fmt.Errorf("has other failures than %q before it: "+only+", as one operation; give both the same",
+			maker.Names[len(maker.Names)-1], form)
 	case p != nil:
 		return fmt.Errorf("cannot follow %q: "+only+"; put %q before them, or after %q", p.Name(), form, p.Name(), s.Name)
 	default:

@@ -15,7 +15,9 @@ type Plan struct {
 	Samples Flow
 	Schema  sample.Schema // of them
 	Rows    sample.Schema // of the rows of batches, or of batches that are made whole
-	Last    Part          // puts samples into batches, with the steps on an image or the function of Python before it, if it has Images or a Step
+	// puts samples into batches, with the steps on an image or the function of Python
+	// before it, if it has Images or a Step
+	Last Part
 
 	Batch recipe.Batches // how they come into batches
 

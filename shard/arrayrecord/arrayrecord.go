@@ -95,7 +95,8 @@ func (s *scan) chunk(at, last int64) (int64, error) {
 		return 0, s.wrong(at, err)
 	}
 	if c.data > last || c.records > last || c.end(at) > last {
-		return 0, shard.Wrong(s.file, at, shard.ErrCorrupt, "a chunk of %d bytes and %d records, and the index of the file begins at byte %d", c.data, c.records, last)
+		return 0, shard.Wrong(s.file, at, shard.ErrCorrupt, "a chunk of %d bytes and %d records, "+
+			"and the index of the file begins at byte %d", c.data, c.records, last)
 	}
 
 	switch c.kind {

@@ -316,7 +316,8 @@ func (f *field) ofTexts(axes []int) {
 	case f.layout == views:
 		f.refused = viewsAreRefused
 	case len(axes) > textlist.MostAxes:
-		f.refused = fmt.Sprintf("its lists of text are %d deep, and can be %d: write it as one text, such as JSON", len(axes), textlist.MostAxes)
+		f.refused = fmt.Sprintf("its lists of text are %d deep, and can be %d: write it as one text, such as JSON",
+			len(axes), textlist.MostAxes)
 	default:
 		f.meaning, f.shape = asTexts, axes
 	}

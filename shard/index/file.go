@@ -210,7 +210,8 @@ func Read(data []byte) (*File, error) {
 	all := int64(0)
 	for range n {
 		s := Shard{Name: string(c.text()), Version: string(c.text())}
-		s.Size, s.Samples, s.at, s.len, s.Digest = int64(c.uvarint()), int64(c.uvarint()), int64(c.uvarint()), int64(c.uvarint()), uint32(c.uvarint())
+		s.Size, s.Samples, s.at, s.len, s.Digest = int64(c.uvarint()), int64(c.uvarint()),
+			int64(c.uvarint()), int64(c.uvarint()), uint32(c.uvarint())
 		switch {
 		case c.bad, s.Size < 0,
 			s.Samples < 0, s.Samples > 1<<48,

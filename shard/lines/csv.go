@@ -206,7 +206,8 @@ func newTable(header []byte) (*table, error) {
 			return nil, err
 		}
 		if !utf8.Valid(v) {
-			return nil, fmt.Errorf("the name of column %d, %q, is not UTF-8: write it as UTF-8, or replace it with errors=\"replace\"", len(t.names)+1, v)
+			return nil, fmt.Errorf("the name of column %d, %q, is not UTF-8: write it as UTF-8, "+
+				"or replace it with errors=\"replace\"", len(t.names)+1, v)
 		}
 		if len(v) > 0 && slices.Contains(t.names, string(v)) {
 			return nil, fmt.Errorf("two columns are called %q", v)

@@ -231,7 +231,8 @@ func (r *jsonReader) name(dst, name []byte) ([]byte, error) {
 	}
 	if !utf8.Valid(dst[begin:]) {
 		if !r.replaces {
-			return dst, r.wrong(fmt.Sprintf("the name %q is not UTF-8: write it as UTF-8, or replace it with errors=\"replace\"", dst[begin:]))
+			return dst, r.wrong(fmt.Sprintf("the name %q is not UTF-8: write it as UTF-8, "+
+				"or replace it with errors=\"replace\"", dst[begin:]))
 		}
 		dst = append(dst[:begin], shard.Replaced(dst[begin:])...)
 	}

@@ -74,10 +74,12 @@ func (Opener) Open(ctx context.Context, f shard.File) (shard.Set, error) {
 	s := &Set{}
 	var ok bool
 	if s.packed, ok = unitOf(d.Config.Compression, d.Config.Level); !ok {
-		return nil, shard.Wrong(f, -1, shard.ErrUnsupported, "the compression %q of a %q: must be zstd", *d.Config.Compression, text(d.Config.Level))
+		return nil, shard.Wrong(f, -1, shard.ErrUnsupported, "the compression %q of a %q: must be zstd",
+			*d.Config.Compression, text(d.Config.Level))
 	}
 	if d.Config.Encryption != nil {
-		return nil, shard.Wrong(f, -1, shard.ErrUnsupported, "the chunks are encrypted: read them by hr.source(litdata.StreamingDataset(…, encryption=…))")
+		return nil, shard.Wrong(f, -1, shard.ErrUnsupported, "the chunks are encrypted: "+
+			"read them by hr.source(litdata.StreamingDataset(…, encryption=…))")
 	}
 
 	for _, chunk := range d.Chunks {
@@ -98,9 +100,11 @@ func (Opener) Open(ctx context.Context, f shard.File) (shard.Set, error) {
 		s.columns, err = leaves(f, d.Config.Formats, d.Config.Spec)
 	case "ParquetLoader":
 		files := path.Join(path.Dir(f.Name()), "*.parquet")
-		err = shard.Wrong(f, -1, shard.ErrUnsupported, "chunks of LitData's ParquetLoader, which are Parquet files: read them as such, hr.read(%q)", files)
+		err = shard.Wrong(f, -1, shard.ErrUnsupported, "chunks of LitData's ParquetLoader, "+
+			"which are Parquet files: read them as such, hr.read(%q)", files)
 	default:
-		err = shard.Wrong(f, -1, shard.ErrUnsupported, "chunks of LitData's %s: read them by hr.source(litdata.StreamingDataset(…))", d.Config.Loader)
+		err = shard.Wrong(f, -1, shard.ErrUnsupported, "chunks of LitData's %s: read them "+
+			"by hr.source(litdata.StreamingDataset(…))", d.Config.Loader)
 	}
 	return s, err
 }

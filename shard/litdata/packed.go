@@ -51,7 +51,8 @@ func refuseRows(f shard.File) error {
 	at := f.Size() - int64(len(rowsMark))
 	end, err := window.New(f).At(at, len(rowsMark))
 	if err == nil && string(end) == rowsMark {
-		err = shard.Wrong(f, at, shard.ErrUnsupported, "the samples of the chunk are rows of Arrow, as LitData keeps dicts of simple values alone: read it by hr.source(litdata.StreamingDataset(…)), or write Parquet")
+		err = shard.Wrong(f, at, shard.ErrUnsupported, "the samples of the chunk are rows of Arrow, as "+
+			"LitData keeps dicts of simple values alone: read it by hr.source(litdata.StreamingDataset(…)), or write Parquet")
 	}
 	return err
 }
@@ -101,7 +102,8 @@ func scanFrames(ctx context.Context, f shard.File, known facts, found *index.Bui
 		if err != nil {
 			return err
 		}
-		at, length, size := binary.LittleEndian.Uint64(entry[8:]), int64(binary.LittleEndian.Uint32(entry[16:])), int64(binary.LittleEndian.Uint32(entry[20:]))
+		at, length, size := binary.LittleEndian.Uint64(entry[8:]), int64(binary.LittleEndian.Uint32(entry[16:])),
+			int64(binary.LittleEndian.Uint32(entry[20:]))
 		if length > f.Size()-begin || at < uint64(begin) || at > uint64(f.Size()-length) {
 			return shard.Wrong(f, table+frameLength*i, shard.ErrCorrupt, "frame %d has %d bytes at %d, of %d", i, length, at, f.Size())
 		}

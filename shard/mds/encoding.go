@@ -20,7 +20,8 @@ type value = func([]byte) (sample.Type, []int, []byte, error)
 // columnsOf reads the columns of a shard.
 func columnsOf(f shard.File, d described) (joint.Columns, error) {
 	if len(d.Names) != len(d.Encodings) || len(d.Names) != len(d.Sizes) {
-		return nil, shard.Wrong(f, -1, shard.ErrCorrupt, "%d columns have %d encodings and %d sizes", len(d.Names), len(d.Encodings), len(d.Sizes))
+		return nil, shard.Wrong(f, -1, shard.ErrCorrupt, "%d columns have %d encodings and %d sizes",
+			len(d.Names), len(d.Encodings), len(d.Sizes))
 	}
 	all := make(joint.Columns, len(d.Names))
 	for i, column := range d.Names {

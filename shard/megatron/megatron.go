@@ -114,7 +114,8 @@ func open(f shard.File) (x places, err error) {
 	// 4 bytes of length and 8 of place a sequence, and 8 a document.
 	room := f.Size() - int64(header)
 	if x.sequences < 0 || x.documents < 0 || x.sequences > room/12 || x.documents > (room-12*x.sequences)/8 {
-		return x, shard.Wrong(f, int64(len(mark)+9), shard.ErrTruncated, "%d sequences and %d documents do not fit into %d bytes", x.sequences, x.documents, f.Size())
+		return x, shard.Wrong(f, int64(len(mark)+9), shard.ErrTruncated,
+			"%d sequences and %d documents do not fit into %d bytes", x.sequences, x.documents, f.Size())
 	}
 	switch more := room - 12*x.sequences - 8*x.documents; {
 	case more == x.sequences && more > 0:
@@ -179,7 +180,8 @@ func (x places) byDocument(ctx context.Context, f shard.File, found *index.Build
 			return err
 		}
 		if to < from || to > x.sequences {
-			return shard.Wrong(x.file, x.limits.from+8*(d+1), shard.ErrCorrupt, "document %d has sequences %d to %d, of %d", d, from, to, x.sequences)
+			return shard.Wrong(x.file, x.limits.from+8*(d+1), shard.ErrCorrupt,
+				"document %d has sequences %d to %d, of %d", d, from, to, x.sequences)
 		}
 		at, n, err := x.document(f, from, to)
 		if err != nil {
@@ -206,7 +208,8 @@ func (x places) document(f shard.File, from, to int64) (at, n int64, err error) 
 			at = begin
 		}
 		if begin != at+n {
-			return 0, 0, shard.Wrong(x.file, x.at.from+8*i, shard.ErrUnsupported, "sequence %d does not follow the one before in its document", i)
+			return 0, 0, shard.Wrong(x.file, x.at.from+8*i, shard.ErrUnsupported,
+				"sequence %d does not follow the one before in its document", i)
 		}
 		n += length
 	}

@@ -46,7 +46,8 @@ func (Format) Scan(ctx context.Context, f shard.File, found *index.Builder) erro
 		return shard.Wrong(f, 0, shard.ErrUnsupported, "%v", err)
 	}
 	if has := f.Size() - int64(l.At); has < l.Size {
-		return shard.Wrong(f, f.Size(), shard.ErrTruncated, "an array %v of %s has %d bytes, and %d follow the header", l.Shape, l.Descr, l.Size, has)
+		return shard.Wrong(f, f.Size(), shard.ErrTruncated, "an array %v of %s has %d bytes, and %d follow the header",
+			l.Shape, l.Descr, l.Size, has)
 	} else if has > l.Size {
 		return shard.Wrong(f, int64(l.At)+l.Size, shard.ErrCorrupt, "%d bytes follow the array", has-l.Size)
 	}

@@ -37,10 +37,12 @@ type column struct {
 
 	// of a list of numbers
 	list   bool
-	number int   // an index into numbers
-	lists  []int // the definition level of an element of each list around a value; one below, the list is empty, and below that there is none
-	shape  []int // extents of the array: notSeen, or how many elements all lists have that are in another one
-	fixed  []int // as the Arrow schema says; 0: any
+	number int // an index into numbers
+	// the definition level of an element of each list around a value; one below, the
+	// list is empty, and below that there is none
+	lists []int
+	shape []int // extents of the array: notSeen, or how many elements all lists have that are in another one
+	fixed []int // as the Arrow schema says; 0: any
 }
 
 // notSeen is how long lists are of which there was none.
@@ -241,7 +243,8 @@ func (c *column) ofList() {
 	case c.isNumber():
 		c.list = true
 	case c.meaning == asText && len(c.lists) > textlist.MostAxes:
-		c.refused = fmt.Sprintf("its lists of text are %d deep, and can be %d: write it as one text, such as JSON", len(c.lists), textlist.MostAxes)
+		c.refused = fmt.Sprintf("its lists of text are %d deep, and can be %d: write it as one text, such as JSON",
+			len(c.lists), textlist.MostAxes)
 	case c.meaning == asText && c.levels > 255:
 		c.refused = "it is too deep for lists of text"
 	case c.meaning == asText:

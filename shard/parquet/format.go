@@ -81,7 +81,8 @@ func (m *footer) check(f shard.File, columns int) error {
 			return shard.Wrong(f, m.at, shard.ErrCorrupt, "row group %d has %d columns, and the schema %d", i, len(g.chunks), columns)
 		}
 		if g.rows < 0 || g.rows > most-total {
-			return shard.Wrong(f, m.at, shard.ErrCorrupt, "row group %d is said to have %d rows, more than a file of %d bytes has", i, g.rows, f.Size())
+			return shard.Wrong(f, m.at, shard.ErrCorrupt, "row group %d is said to have %d rows, "+
+				"more than a file of %d bytes has", i, g.rows, f.Size())
 		}
 		total += g.rows
 	}

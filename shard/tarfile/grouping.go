@@ -36,7 +36,9 @@ func (g *grouping) add(f shard.File, m *member) error {
 		g.found.Sample(key)
 	}
 	if slices.ContainsFunc(g.fields, func(b []byte) bool { return bytes.Equal(b, suffix) }) {
-		return shard.Wrong(f, m.header, shard.ErrCorrupt, "sample %q has %q twice, the second time as %q: samples are told apart by what is before the first dot of their names; rename one of them, or write the archive again without it", key, suffix, m.name)
+		return shard.Wrong(f, m.header, shard.ErrCorrupt, "sample %q has %q twice, the second time as %q: "+
+			"samples are told apart by what is before the first dot of their names; rename one of them, "+
+			"or write the archive again without it", key, suffix, m.name)
 	}
 	g.remember(suffix)
 	g.found.Part(suffix, m.at, m.size)

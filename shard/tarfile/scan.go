@@ -83,7 +83,8 @@ func (s *scan) header(at int64) (header, error) {
 	case len(b) == 0 && at == 0:
 		return nil, shard.Wrong(s.f, at, shard.ErrTruncated, "it is empty, and an archive without members has 1024 bytes")
 	case len(b) == 0:
-		return nil, shard.Wrong(s.f, at, shard.ErrTruncated, "it ends without the mark that ends archives, so members may be missing; if you know that it is whole, add one: truncate -s +1024 FILE")
+		return nil, shard.Wrong(s.f, at, shard.ErrTruncated, "it ends without the mark that ends archives, "+
+			"so members may be missing; if you know that it is whole, add one: truncate -s +1024 FILE")
 	case len(b) < blockSize:
 		return nil, shard.Wrong(s.f, at, shard.ErrTruncated, "it ends in the header of a member")
 	case header(b).empty():
@@ -105,7 +106,8 @@ func (s *scan) end(at int64) error {
 			return &shard.Error{Shard: s.f.Name(), At: at, Err: err}
 		}
 		if len(b) == blockSize && !header(b).empty() && header(b).valid() {
-			return shard.Wrong(s.f, at, shard.ErrUnsupported, "another archive begins after the end of the first: put them together with tar --concatenate, or give them as files of their own")
+			return shard.Wrong(s.f, at, shard.ErrUnsupported, "another archive begins after the end of the first: "+
+				"put them together with tar --concatenate, or give them as files of their own")
 		}
 	}
 	return nil
@@ -235,7 +237,8 @@ func (s *scan) linked(m *member, h header, known *about) (*member, error) {
 	}
 	to, ok := s.links[string(name)]
 	if !ok {
-		return nil, shard.Wrong(s.f, m.header, shard.ErrUnsupported, "member %q is a link to %q, which is not a file before it: write the archive with --hard-dereference", m.name, name)
+		return nil, shard.Wrong(s.f, m.header, shard.ErrUnsupported, "member %q is a link to %q, "+
+			"which is not a file before it: write the archive with --hard-dereference", m.name, name)
 	}
 	m.at, m.size = to.at, to.size
 	return m, nil

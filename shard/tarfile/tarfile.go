@@ -105,7 +105,8 @@ func (s *scan) refuseCompressed() error {
 	n, _ := s.f.ReadAt(head[:], 0)
 	for _, c := range compressed {
 		if bytes.HasPrefix(head[:n], []byte(c.begins)) {
-			return shard.Wrong(s.f, 0, shard.ErrUnsupported, "it is compressed with %s, in which nothing can be read by number: unpack it with %s", c.name, c.tool)
+			return shard.Wrong(s.f, 0, shard.ErrUnsupported, "it is compressed with %s, "+
+				"in which nothing can be read by number: unpack it with %s", c.name, c.tool)
 		}
 	}
 	return nil

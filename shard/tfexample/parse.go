@@ -124,7 +124,8 @@ func Parse(record []byte, want []sample.Field, how shard.Reading, into []shard.V
 		}
 		if how.All && !wanted && len(want) > 0 && want[0].Name != Record {
 			if k, _, n, err := list(feature); err == nil && k != noList && n > 0 {
-				return scratch, fmt.Errorf("%w: it has the feature %q, which the first ones lack: name the features to read, in fields", shard.ErrCorrupt, name)
+				return scratch, fmt.Errorf("%w: it has the feature %q, which the first ones lack: "+
+					"name the features to read, in fields", shard.ErrCorrupt, name)
 			}
 		}
 	}

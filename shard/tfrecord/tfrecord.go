@@ -115,7 +115,8 @@ func (Format) Scan(ctx context.Context, f shard.File, found *index.Builder) erro
 			return err
 		}
 		if n > f.Size()-at-before-after {
-			return shard.Wrong(f, at, shard.ErrTruncated, "a record has %d bytes, and the file ends after %d of them", n, f.Size()-at-before)
+			return shard.Wrong(f, at, shard.ErrTruncated, "a record has %d bytes, and the file ends after %d of them",
+				n, f.Size()-at-before)
 		}
 		found.Sample(nil)
 		found.Part(nil, at+before, n+after)

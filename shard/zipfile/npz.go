@@ -55,7 +55,8 @@ func (s *scan) together(ctx context.Context, arrays []array) error {
 	first := arrays[0]
 	for _, a := range arrays {
 		if a.rows != first.rows {
-			return shard.Wrong(s.file, a.at, shard.ErrUnsupported, "array %q has %d rows, and %q has %d", first.name, first.rows, a.name, a.rows)
+			return shard.Wrong(s.file, a.at, shard.ErrUnsupported, "array %q has %d rows, and %q has %d",
+				first.name, first.rows, a.name, a.rows)
 		}
 	}
 	if err := packed.Samples(s.file, first.rows); err != nil {
@@ -85,7 +86,8 @@ func (s *scan) array(name string, m *member) (a array, why, err error) {
 		return a, why, nil
 	}
 	if int64(l.At)+l.Size != m.size {
-		return a, nil, shard.Wrong(s.file, m.header, shard.ErrCorrupt, "array %q has %d bytes, and its member %d", name, int64(l.At)+l.Size, m.size)
+		return a, nil, shard.Wrong(s.file, m.header, shard.ErrCorrupt, "array %q has %d bytes, and its member %d",
+			name, int64(l.At)+l.Size, m.size)
 	}
 
 	a.name, a.at = name, m.data+int64(l.At)

@@ -95,7 +95,8 @@ func place(ctx context.Context, f shard.File, d directory, all []member) error {
 		case m.flags&encrypted != 0:
 			return shard.Wrong(f, m.header, shard.ErrUnsupported, "%q is encrypted", m.name)
 		case !known:
-			return shard.Wrong(f, m.header, shard.ErrUnsupported, "%q is compressed with method %d: must be deflate, bzip2 or zstd", m.name, m.method)
+			return shard.Wrong(f, m.header, shard.ErrUnsupported, "%q is compressed with method %d: "+
+				"must be deflate, bzip2 or zstd", m.name, m.method)
 		case m.method == 0 && m.size != m.packed:
 			return shard.Wrong(f, m.header, shard.ErrCorrupt, "%q is stored, and has %d bytes in %d", m.name, m.size, m.packed)
 		case m.header < end:
@@ -112,14 +113,16 @@ func place(ctx context.Context, f shard.File, d directory, all []member) error {
 		m.start = m.header + headerLength + int64(u16(header[26:])) + int64(u16(header[28:]))
 		m.data = m.start
 		if m.packed > d.at || m.start > d.at-m.packed {
-			return shard.Wrong(f, m.header, shard.ErrCorrupt, "%q has %d bytes, and the directory begins at byte %d", m.name, m.packed, d.at)
+			return shard.Wrong(f, m.header, shard.ErrCorrupt, "%q has %d bytes, and the directory begins at byte %d",
+				m.name, m.packed, d.at)
 		}
 		// The flags of the header count when it is unpacked.
 		if m.flags = u16(header[6:]); m.flags&encrypted != 0 {
 			return shard.Wrong(f, m.header, shard.ErrUnsupported, "%q is encrypted", m.name)
 		}
 		if method := u16(header[8:]); method != m.method {
-			return shard.Wrong(f, m.header, shard.ErrCorrupt, "%q is compressed with method %d here, and %d as the directory says", m.name, method, m.method)
+			return shard.Wrong(f, m.header, shard.ErrCorrupt, "%q is compressed with method %d here, "+
+				"and %d as the directory says", m.name, method, m.method)
 		}
 		end = m.start + m.packed
 	}
@@ -157,7 +160,8 @@ func (s *scan) checkArrays(ctx context.Context, all []member) error {
 			at += int64(len(p))
 		}
 		if sum != m.sum {
-			return shard.Wrong(s.file, m.start, shard.ErrCorrupt, "the checksum of array %q is wrong", strings.TrimSuffix(string(m.name), ".npy"))
+			return shard.Wrong(s.file, m.start, shard.ErrCorrupt, "the checksum of array %q is wrong",
+				strings.TrimSuffix(string(m.name), ".npy"))
 		}
 	}
 	return nil

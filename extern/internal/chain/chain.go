@@ -102,7 +102,8 @@ func (c Chain) Stats() (all []Stats) {
 // Setup returns the worker's description of the functions.
 func (c Chain) Setup(heap *shared.Heap) (all []message.SetupFunction, err error) {
 	for _, m := range c {
-		s := message.SetupFunction{Step: m.Step, Function: m.Function.Function, Kind: "map", Fields: m.Fields, To: m.To, Gives: message.FieldsOf(m.Gives), Checks: m.Checks, Seed: m.Seed, Copy: m.Copy}
+		s := message.SetupFunction{Step: m.Step, Function: m.Function.Function, Kind: "map",
+			Fields: m.Fields, To: m.To, Gives: message.FieldsOf(m.Gives), Checks: m.Checks, Seed: m.Seed, Copy: m.Copy}
 		switch {
 		case m.Filters:
 			s.Kind = "filter"

@@ -130,7 +130,10 @@ func (i *Interpreter) environment() (all []string) {
 	if mark := os.Getenv("HEADRACE_WORKER_OF"); mark != "" { // by which the program finds what is left of workers if this process dies
 		all = append(all, "HEADRACE_WORKER_OF="+mark)
 	}
-	for _, name := range []string{"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "OPENCV_FOR_THREADS_NUM"} {
+
+	for _, name := range []string{
+		"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "OPENCV_FOR_THREADS_NUM",
+	} {
 		if !said[name] {
 			all = append(all, name+"=1")
 		}

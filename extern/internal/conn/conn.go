@@ -45,7 +45,8 @@ func (c *Conn) Announce(numbers []uint64, spaces *shared.Spaces) error {
 			continue
 		}
 		err := spaces.With(number, func(s shared.Space) error {
-			payload := wire.AppendSegment(nil, wire.Segment{ID: uint32(number), Slots: 1, SlotBytes: uint64(len(s.Memory)), Bytes: uint64(len(s.Memory))})
+			payload := wire.AppendSegment(nil, wire.Segment{ID: uint32(number), Slots: 1,
+				SlotBytes: uint64(len(s.Memory)), Bytes: uint64(len(s.Memory))})
 			return c.Send(wire.KindSegment, 0, payload, s.FD)
 		})
 		if err != nil {

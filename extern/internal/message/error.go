@@ -14,7 +14,9 @@ type CallError struct {
 	Key       string `json:"key"`       // the name of the sample, where Options.Keys tells it
 	Errno     int    `json:"errno"`     // of an OSError that no sample is to blame for: descriptors, memory or space are used up; 0: none
 	Step      string `json:"step"`      // of a chain: the step whose function it was
-	Overdue   bool   `json:"overdue"`   // it is no exception: a coroutine took longer than its time limit, and was cancelled; Traceback is where it was
+	// it is no exception: a coroutine took longer than its time limit, and was
+	// cancelled; Traceback is where it was
+	Overdue bool `json:"overdue"`
 }
 
 // Unwrap returns the system's error if no sample is to blame.

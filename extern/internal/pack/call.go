@@ -11,14 +11,16 @@ type Kind string
 
 // The kinds of functions.
 const (
-	Map       Kind = "map"       // a sample in, a sample out
-	Filter    Kind = "filter"    // a sample in; true keeps it: [Call.Keep]
-	FlatMap   Kind = "flat_map"  // a sample in, an iterable of samples out, by Pool.Stream
-	Aggregate Kind = "aggregate" // an object that samples are given to, and that gives others: accumulate and flush, by Pool.Stream; one worker, one call at a time
-	Index     Kind = "index"     // an object that is asked for obj[Call.ID.Index]
-	Iterate   Kind = "iterate"   // an iterable, or a callable that returns one: epoch Call.ID.Index of it by Pool.Stream; one worker
-	Chain     Kind = "chain"     // Options.Chain, one function after the other on a sample; false of a filter drops it: [Call.Keep]
-	Collate   Kind = "collate"   // [Call.Rows] samples in, as a list; one sample out, whose fields are of the whole batch
+	Map     Kind = "map"      // a sample in, a sample out
+	Filter  Kind = "filter"   // a sample in; true keeps it: [Call.Keep]
+	FlatMap Kind = "flat_map" // a sample in, an iterable of samples out, by Pool.Stream
+	// an object that samples are given to, and that gives others: accumulate and flush,
+	// by Pool.Stream; one worker, one call at a time
+	Aggregate Kind = "aggregate"
+	Index     Kind = "index"   // an object that is asked for obj[Call.ID.Index]
+	Iterate   Kind = "iterate" // an iterable, or a callable that returns one: epoch Call.ID.Index of it by Pool.Stream; one worker
+	Chain     Kind = "chain"   // Options.Chain, one function after the other on a sample; false of a filter drops it: [Call.Keep]
+	Collate   Kind = "collate" // [Call.Rows] samples in, as a list; one sample out, whose fields are of the whole batch
 )
 
 // Value is a value of a sample on its way to a worker or from one. Arrays are contiguous.

@@ -77,5 +77,6 @@ func within(memory, b []byte) bool {
 }
 
 func tooLarge(f sample.Field, bytes, room int) error {
-	return &message.CallError{Type: "ValueError", Field: f.Name, Message: fmt.Sprintf("field %q has %d bytes, and there is room for %d", f.Name, bytes, room)}
+	return &message.CallError{Type: "ValueError", Field: f.Name,
+		Message: fmt.Sprintf("field %q has %d bytes, and there is room for %d", f.Name, bytes, room)}
 }

@@ -92,7 +92,9 @@ func (k *Pack) begin(number uint32, random, epochs, all bool) {
 	}
 	k.align(8)
 
-	for i, v := range []uint64{uint64(items), flags, streamCredit, uint64(rooms), uint64(len(k.ints)), uint64(number), saved, uint64(k.of.Number)} {
+	for i, v := range []uint64{
+		uint64(items), flags, streamCredit, uint64(rooms), uint64(len(k.ints)), uint64(number), saved, uint64(k.of.Number),
+	} {
 		binary.LittleEndian.PutUint64(k.ints[8*i:], v)
 	}
 }

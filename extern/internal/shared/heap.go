@@ -73,7 +73,8 @@ func newHeap(size int64) (*Heap, error) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err == nil && uint64(size) > limit.Cur {
 		// The system call would raise SIGXFSZ, which ends a Go program.
-		return nil, fmt.Errorf("extern: this process may make files of %d bytes, and memory that workers share counts as a file: raise the limit (ulimit -f)", limit.Cur)
+		return nil, fmt.Errorf("extern: this process may make files of %d bytes, and memory "+
+			"that workers share counts as a file: raise the limit (ulimit -f)", limit.Cur)
 	}
 
 	file, err := createMemfd("headrace-heap")

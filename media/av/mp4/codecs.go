@@ -19,7 +19,8 @@ var codecs = map[string]string{
 // objects are what the descriptor of MPEG-4 systems calls a codec by number.
 var objects = map[uint8]string{
 	0x20: "mpeg4", 0x21: "h264", 0x23: "hevc", 0x40: "aac", 0x66: "aac", 0x67: "aac", 0x68: "aac", 0x69: "mp3", 0x6b: "mp3",
-	0x60: "mpeg2video", 0x61: "mpeg2video", 0x62: "mpeg2video", 0x63: "mpeg2video", 0x64: "mpeg2video", 0x65: "mpeg2video", 0x6a: "mpeg1video",
+	0x60: "mpeg2video", 0x61: "mpeg2video", 0x62: "mpeg2video", 0x63: "mpeg2video", 0x64: "mpeg2video",
+	0x65: "mpeg2video", 0x6a: "mpeg1video",
 	0x6c: "mjpeg", 0x6d: "png", 0xa5: "ac3", 0xa6: "eac3", 0xad: "opus", 0xb1: "vp9", 0xdd: "vorbis",
 }
 

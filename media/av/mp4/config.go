@@ -25,6 +25,7 @@ func (t *track) readDescriptor(b *box) error {
 		}
 		tag, _ = descriptor(&h)
 	}
+
 	if tag != 4 {
 		return b.errorf("has no description of a decoder")
 	}

@@ -100,6 +100,7 @@ func (t *track) edited(packets []av.Packet, scale uint32, room int64) ([]av.Pack
 		}
 		now += e.lasts
 	}
+
 	if !some {
 		return packets, nil
 	}

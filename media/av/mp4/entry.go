@@ -26,6 +26,7 @@ func (t *track) readEntries(b *box) error {
 	if err != nil {
 		return err
 	}
+
 	switch {
 	case seen == 0 && n > 0:
 		return b.errorf("says it has %d entries, but has none", n)

@@ -73,7 +73,8 @@ func (f *File) checkRoom(b *box, packets int64) error {
 
 // openings are boxes that files begin with.
 var openings = map[string]bool{
-	"ftyp": true, "styp": true, "moov": true, "mdat": true, "free": true, "skip": true, "wide": true, "pnot": true, "uuid": true, "sidx": true,
+	"ftyp": true, "styp": true, "moov": true, "mdat": true, "free": true, "skip": true, "wide": true,
+	"pnot": true, "uuid": true, "sidx": true,
 }
 
 // Probe reports whether a file that begins with b, of which 8 bytes are enough, can be
@@ -138,6 +139,7 @@ func (f *File) readMovie(moov *box) error {
 	if err != nil {
 		return err
 	}
+
 	for _, t := range f.tracks {
 		m := t.matrix.times(f.movie.matrix)
 		t.stream.Orientation = av.OrientationOf(m.a, m.b, m.c, m.d)

@@ -89,7 +89,8 @@ func (f *File) readTrackFragment(traf *box, moof int64, implied *int64) error {
 				return b.errorf("has a time beyond all bounds, or none")
 			}
 			if g.goesBack(int64(at)) {
-				return fmt.Errorf("mp4: box %q at byte %d sets the clock back, from %d to %d: %w: %w", b.kind, b.at, g.now, at, errJoined, ErrFormat)
+				return fmt.Errorf("mp4: box %q at byte %d sets the clock back, from %d to %d: %w: %w",
+					b.kind, b.at, g.now, at, errJoined, ErrFormat)
 			}
 			g.now = int64(at)
 		case "trun":
@@ -117,6 +118,7 @@ func (f *File) readFragmentHeader(b *box, moof, implied int64) (*fragment, error
 			g.track, g.defaults, g.now = t, t.defaults, t.end
 		}
 	}
+
 	if flags&0x20000 != 0 {
 		g.base = moof
 	}
@@ -213,6 +215,7 @@ func (g *fragment) add(b *box, row []byte, s fragmentDefaults, flags uint32, ski
 	if flags&hasSize != 0 {
 		s.size = r.u32()
 	}
+
 	if flags&hasFlags != 0 {
 		s.flags = r.u32()
 	}

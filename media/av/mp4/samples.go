@@ -271,6 +271,7 @@ func (t *track) displayTimes(packets []av.Packet) error {
 			at++
 		}
 	}
+
 	if lowest < 0 {
 		for i := range packets {
 			packets[i].DTS += lowest

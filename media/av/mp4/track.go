@@ -27,7 +27,8 @@ type fragmentDefaults struct{ lasts, size, flags uint32 }
 
 // kept are the boxes of stbl that are kept.
 var kept = map[string]bool{
-	"stts": true, "ctts": true, "stsc": true, "stsz": true, "stz2": true, "stco": true, "co64": true, "stss": true, "stps": true, "sbgp": true,
+	"stts": true, "ctts": true, "stsc": true, "stsz": true, "stz2": true, "stco": true, "co64": true,
+	"stss": true, "stps": true, "sbgp": true,
 }
 
 func readTrack(trak *box) (*track, error) {

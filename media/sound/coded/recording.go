@@ -499,7 +499,8 @@ func (r *Recording) feed(last int) error {
 // changed is the error of a packet with which the recording becomes another.
 func (r *Recording) changed(packet int) error {
 	s := &r.frame.Sound
-	return r.damaged(packet, fmt.Errorf("%d channels at %d samples a second become %d at %d", r.info.Channels, r.info.Rate, s.Channels, s.Rate))
+	return r.damaged(packet, fmt.Errorf("%d channels at %d samples a second become %d at %d",
+		r.info.Channels, r.info.Rate, s.Channels, s.Rate))
 }
 
 // damaged is the error of a packet.

@@ -88,7 +88,8 @@ func (t *Track) read(packets []ffmpeg.Packet, room []byte) ([]byte, error) {
 		p := &packets[i]
 		at, n := len(room), p.Size
 		if end := int64(p.Offset) + int64(n); end > t.content.Size() {
-			return room, fmt.Errorf("%w: %w: it ends at byte %d, and the packet at %d", media.ErrCorrupt, av.ErrTruncated, t.content.Size(), end)
+			return room, fmt.Errorf("%w: %w: it ends at byte %d, and the packet at %d", media.ErrCorrupt,
+				av.ErrTruncated, t.content.Size(), end)
 		}
 		if n > mostPacket {
 			return room, fmt.Errorf("%w: a packet of %d bytes", media.ErrCorrupt, n)

@@ -92,7 +92,8 @@ func (c *stateCheck) checkParts() {
 		if loose, ok := c.flow.Makers[part.Stage]; !ok {
 			c.wrong("has outputs of a stage %s, which the flow lacks", part.Stage)
 		} else if loose != "" {
-			c.wrong("has some of the outputs that stage %s makes of an item, and that may be put together of others now, because %s", part.Stage, loose)
+			c.wrong("has some of the outputs that stage %s makes of an item, and that may "+
+				"be put together of others now, because %s", part.Stage, loose)
 		}
 
 		if err := part.check(); err != nil {
@@ -103,7 +104,8 @@ func (c *stateCheck) checkParts() {
 		case !c.flow.Sources[part.Source] || len(part.Item) == 0 || slices.Min(part.Item) < 0 || slices.Max(part.Item) > MaxPos:
 			c.wrong("has outputs of stage %s of an item %v of source %s, which cannot be", part.Stage, part.Item, part.Source)
 		case NewPositionSet(c.Sources[part.Source]).Has(part.Item[0]):
-			c.wrong("has outputs of stage %s of the item %v of source %s as if there were more, and the item as finished", part.Stage, part.Item, part.Source)
+			c.wrong("has outputs of stage %s of the item %v of source %s as if there were more, and the item as finished",
+				part.Stage, part.Item, part.Source)
 		case known[key]:
 			c.wrong("has outputs of stage %s of the item %v of source %s twice", part.Stage, part.Item, part.Source)
 		default:
@@ -117,7 +119,8 @@ func (c *stateCheck) checkParts() {
 		slices.SortFunc(all, func(a, b claimed) int { return cmp.Compare(a.Lo, b.Lo) })
 		for i := 1; i < len(all); i++ {
 			if a, b := all[i-1], all[i]; b.Lo < a.Hi {
-				c.wrong("has outputs of stage %s of two items that are made of the same: %v and %v of source %s", b.by.Stage, a.by.Item, b.by.Item, b.by.Source)
+				c.wrong("has outputs of stage %s of two items that are made of the same: %v and %v of source %s",
+					b.by.Stage, a.by.Item, b.by.Item, b.by.Source)
 			}
 		}
 	}
@@ -143,8 +146,11 @@ func (c *stateCheck) checkItems(part PartState, taken map[string][]claimed) {
 			continue
 		}
 		whole := SourceState{Low: c.Sources[r.Source].Low, Ahead: c.Sources[r.Source].Ahead}
-		if len(r.Item) == 0 && part.Of != nil && slices.ContainsFunc(append(whole.Ahead, [2]int64{0, whole.Low}), func(a [2]int64) bool { return a[0] < r.Range[1] && r.Range[0] < a[1] }) {
-			c.wrong("has outputs of stage %s of the item %v of source %s, whose positions %v are finished", part.Stage, part.Item, part.Source, r.Range)
+		overlaps := func(a [2]int64) bool { return a[0] < r.Range[1] && r.Range[0] < a[1] }
+		begun := len(r.Item) == 0 && part.Of != nil
+		if begun && slices.ContainsFunc(append(whole.Ahead, [2]int64{0, whole.Low}), overlaps) {
+			c.wrong("has outputs of stage %s of the item %v of source %s, whose positions %v are finished",
+				part.Stage, part.Item, part.Source, r.Range)
 		}
 		key := part.Stage + partKey(r.Source, r.Item)
 		taken[key] = append(taken[key], claimed{Range{r.Range[0], r.Range[1]}, part})
@@ -210,7 +216,8 @@ func (p Progress) check() error {
 		case r[0] < 0 || r[0] >= r[1] || r[1] > MaxPos:
 			all = append(all, fmt.Errorf("the range [%d, %d)", r[0], r[1]))
 		case r[0] < end:
-			all = append(all, fmt.Errorf("the range [%d, %d) is not beyond %d: ranges must be in order and may not overlap", r[0], r[1], end))
+			all = append(all, fmt.Errorf("the range [%d, %d) is not beyond %d: ranges must "+
+				"be in order and may not overlap", r[0], r[1], end))
 		}
 		end = max(end, r[1])
 	}

@@ -69,7 +69,8 @@ func (b *FanOut) Unmade() error {
 	if b.Skip == nil || b.Skip.top() <= b.count+1 {
 		return nil
 	}
-	return fmt.Errorf("more outputs of this item were finished before the run was resumed than the %d that are made of it now: it has to be made into the same in every run", b.count)
+	return fmt.Errorf("more outputs of this item were finished before the run was resumed "+
+		"than the %d that are made of it now: it has to be made into the same in every run", b.count)
 }
 
 // End is the lineage of the message after the last child.

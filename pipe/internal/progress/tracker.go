@@ -31,7 +31,8 @@ type PendingLoss struct {
 
 // NewTracker goes on where a state was. Sources and merges are added to it.
 func NewTracker(resumed State) *Tracker {
-	b := &Tracker{turns: make(map[string]*Children), saved: make(map[string]PartState), perStage: maps.Clone(resumed.Losses), known: maps.Clone(resumed.Memories)}
+	b := &Tracker{turns: make(map[string]*Children), saved: make(map[string]PartState),
+		perStage: maps.Clone(resumed.Losses), known: maps.Clone(resumed.Memories)}
 	for _, p := range resumed.Parts {
 		b.saved[p.Stage+partKey(p.Source, p.Item)] = p
 	}
@@ -269,7 +270,8 @@ func (b *Tracker) parts() (all []PartState) {
 		all = append(all, p)
 	}
 	slices.SortFunc(all, func(x, y PartState) int {
-		return cmp.Or(slices.Index(b.Names, x.Source)-slices.Index(b.Names, y.Source), slices.Compare(x.Item, y.Item), cmp.Compare(x.Stage, y.Stage))
+		return cmp.Or(slices.Index(b.Names, x.Source)-slices.Index(b.Names, y.Source), slices.Compare(x.Item, y.Item),
+			cmp.Compare(x.Stage, y.Stage))
 	})
 	return all
 }

@@ -34,7 +34,8 @@ func (b *Tracker) UnfinishedOf(stage string, all []PartState) *Unfinished {
 			continue
 		}
 		if p == nil {
-			p = &Unfinished{tracker: b, left: make(map[string]PartState), leaves: make(map[string][]leaf), within: make(map[string]string), checked: make(map[*Children]bool)}
+			p = &Unfinished{tracker: b, left: make(map[string]PartState), leaves: make(map[string][]leaf),
+				within: make(map[string]string), checked: make(map[*Children]bool)}
 		}
 		key := partKey(part.Source, part.Item)
 		p.left[key] = part
@@ -116,13 +117,17 @@ func (p *Unfinished) differs(part PartState, t *Lineage) error {
 	now := p.tracker.composition(t)
 	switch {
 	case part.Of == nil && now != nil:
-		return part.absent(fmt.Sprintf(": now there is one of %s, and the state does not say what it was made of. States of earlier versions never do; go on from one that was saved between two such items", now.text()))
+		return part.absent(fmt.Sprintf(": now there is one of %s, and the state does not say what it was "+
+			"made of. States of earlier versions never do; go on from one that was saved between two such items", now.text()))
 	case part.Of != nil && (now == nil || now.Members != part.Of.Members || now.Hash != part.Of.Hash):
 		is := "one item alone"
 		if now != nil {
 			is = now.text()
 		}
-		return part.absent(fmt.Sprintf(": it was made of %s, and what comes instead is made of %s, or of these in another order. Resume with the settings that the state was saved with and with stages before %s that keep order, or from a state that was saved between two such items", part.Of.text(), is, part.Stage))
+		return part.absent(fmt.Sprintf(": it was made of %s, and what comes instead is made of %s, "+
+			"or of these in another order. Resume with the settings that the state was "+
+			"saved with and with stages before %s that keep order, or from a state that was saved between two such items",
+			part.Of.text(), is, part.Stage))
 	}
 
 	// What the item was taken out of has to be known, too.
@@ -130,7 +135,8 @@ func (p *Unfinished) differs(part PartState, t *Lineage) error {
 	var visit func(childRange)
 	visit = func(s childRange) {
 		if s.of.parent.joined() && !s.of.known {
-			err = part.absent(": it is an output of an item of several, and the state does not say what that was made of. States of earlier versions never do; go on from one that was saved between two such items")
+			err = part.absent(": it is an output of an item of several, and the state does not say what " +
+				"that was made of. States of earlier versions never do; go on from one that was saved between two such items")
 		}
 		s.of.parent.own(visit)
 	}
@@ -162,7 +168,9 @@ func (p *Unfinished) regrouped(t *Lineage) (err error) {
 				return
 			}
 			if part, left := p.left[p.within[partKey(p.tracker.Names[source], item)]]; left && err == nil {
-				err = part.absent(fmt.Sprintf(": it was taken out of item %v alone, and now %s are taken apart together. Resume with the settings that the state was saved with", item, p.tracker.composition(parent).text()))
+				err = part.absent(fmt.Sprintf(": it was taken out of item %v alone, "+
+					"and now %s are taken apart together. Resume with the settings that the state was saved with",
+					item, p.tracker.composition(parent).text()))
 			}
 		})
 	}
@@ -183,5 +191,6 @@ func (p *Unfinished) Missing() error {
 
 // absent is the error of an item that does not come again.
 func (p PartState) absent(why string) error {
-	return fmt.Errorf("outputs of item %v of source %s were finished before the run was resumed, and the item did not come again%s", p.Item, p.Source, why)
+	return fmt.Errorf("outputs of item %v of source %s were finished before the run was resumed, "+
+		"and the item did not come again%s", p.Item, p.Source, why)
 }
