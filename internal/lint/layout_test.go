@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -35,6 +36,43 @@ func TestCommentsAreWrapped(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The lines of product and of tests that are wider than widestLine. The numbers only fall.
+const (
+	widestLine       = 140
+	wideProductLines = 55
+	wideTestLines    = 1790
+)
+
+// A line that is read beside another file, or in a review, fits on half a screen.
+func TestLinesAreNotWide(t *testing.T) {
+	var product, tests []string
+	eachGoFile(t, func(rel string, text []byte, _ *ast.File, _ *token.FileSet) {
+		for i, line := range strings.Split(string(text), "\n") {
+			switch place := fmt.Sprintf("%s:%d", rel, i+1); {
+			case columns(line) <= widestLine:
+			case strings.HasSuffix(rel, "_test.go"):
+				tests = append(tests, place)
+			default:
+				product = append(product, place)
+			}
+		}
+	})
+	for of, c := range map[string]struct {
+		found []string
+		may   int
+	}{"product": {product, wideProductLines}, "tests": {tests, wideTestLines}} {
+		switch n := len(c.found); {
+		case n > c.may:
+			t.Errorf("%s: %d lines are wider than %d columns, and %d may: break them (-v lists all)", of, n, widestLine, c.may)
+			if testing.Verbose() {
+				t.Log(strings.Join(c.found, "\n"))
+			}
+		case n < c.may*9/10:
+			t.Errorf("%s: %d lines are wider than %d columns, and %d may: lower the number", of, n, widestLine, c.may)
+		}
+	}
 }
 
 // A function of many lines is read step by step, if blank lines show where the steps are.

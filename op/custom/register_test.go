@@ -124,14 +124,14 @@ func TestRegisterRefuses(t *testing.T) {
 		`its argument Args is a [][2]uint8: must be`:                   registering(&fake[nothing, nothing, [][2]uint8]{}),
 		`its argument Level has the tag json:"level,omitempty"`:        registering(&omits{}),
 		`its argument Level has the tag json:"level,string"`:           registering(&quotes{}),
-		`it embeds *custom_test.share: only structs without a tag`:        registering(&embeds{}),
+		`it embeds *custom_test.share: only structs without a tag`:     registering(&embeds{}),
 		`two of its arguments are called "Depth"`:                      registering(&twice{}),
-		`is custom_test.notAStruct: must be a pointer to a struct`:        registering(notAStruct(0)),
-		`is *custom_test.omits: must be a pointer`:                        registering((*omits)(nil)),
+		`is custom_test.notAStruct: must be a pointer to a struct`:     registering(notAStruct(0)),
+		`is *custom_test.omits: must be a pointer`:                     registering((*omits)(nil)),
 		`its function is nil`:                                          headrace.Register[nothing, nothing]("fake", "", nil),
 		`there is an operation "invert" already`:                       headrace.Register("invert", "", func() headrace.Operation[nothing, nothing] { return new(fake[nothing, nothing, int]) }),
 		`its name is "two words"`:                                      headrace.Register("two words", "", func() headrace.Operation[nothing, nothing] { return new(fake[nothing, nothing, int]) }),
-		`its arguments *custom_test.invert belong to "invert" already`:    headrace.Register("inverse", "", func() headrace.Operation[invertIn, invertOut] { return new(invert) }),
+		`its arguments *custom_test.invert belong to "invert" already`: headrace.Register("inverse", "", func() headrace.Operation[invertIn, invertOut] { return new(invert) }),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, expected %q", err, want)
