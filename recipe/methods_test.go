@@ -71,7 +71,6 @@ var spellings = map[string]spelling{
 	"one that must be": {hint: "int", turn: "integer(%[1]q, %[1]s)"},
 	"seconds":          {hint: "float", turn: "seconds_of(%[1]q, %[1]s)", none: true},
 	"a dtype":          {hint: "Any", turn: "dtype_name(%[1]s)"},
-	"where it begins":  {hint: "float", turn: "**start_of(%[1]s)", none: true},
 }
 
 // exceptions are arguments that Python writes in another way than their types.
@@ -85,12 +84,6 @@ var exceptions = map[string]spelling{
 	"boxes.field":           {hint: "str", usual: `"boxes"`},
 	"boxes.image":           {hint: "str", usual: `"image"`},
 	"decode_audio.channels": {hint: `int | Literal["mono"]`, turn: `1 if channels == "mono" else optional("channels", channels)`, none: true},
-	"decode_audio.dtype":    spellings["a dtype"],
-	"decode_video.dtype":    spellings["a dtype"],
-	"video_clips.dtype":     spellings["a dtype"],
-	"decode_npy.dtype":      spellings["a dtype"],
-	"decode_audio.start":    {hint: `float | Literal["begin", "center", "random"]`, turn: "**start_of(start)", none: true},
-	"decode_video.start":    {hint: "float | str", turn: `**start_of(start, ("begin", "center", "random"))`, none: true},
 }
 
 // ofCalls are the arguments of steps that call a function, by names or by those of the
@@ -113,9 +106,9 @@ var ofCalls = map[string]spelling{
 // renamed are arguments that have other names in Python.
 var renamed = map[string]string{"aggregate.function": "aggregator"}
 
-// within are arguments that Python writes as another one: a second, or the name of a
-// field, instead of a word.
-var within = map[string]string{"decode_audio.offset": "start", "decode_video.offset": "start", "decode_video.at": "start"}
+// anotherWay is the end of the text of an argument that Python writes as another one: a
+// second, or the name of a field, instead of a word.
+var anotherWay = regexp.MustCompile(`, instead of (\w+)$`)
 
 // aliases are names for the choices of an argument that several methods have.
 var aliases = map[string]string{"filter": "Filter", "anchor": "Anchor"}
@@ -238,9 +231,9 @@ func methodOf(op recipe.Op) method {
 	var all []parameter
 	fields := argument.FieldsOf(op.New())
 	for i, a := range op.Arguments() {
-		if whole := within[op.Name+"."+a.Name]; whole != "" {
-			at := slices.IndexFunc(all, func(p parameter) bool { return p.Name == whole })
-			all[at].also = append(all[at].also, strings.TrimSuffix(a.Doc, ", instead of "+whole))
+		if whole := anotherWay.FindStringSubmatch(a.Doc); whole != nil {
+			at := slices.IndexFunc(all, func(p parameter) bool { return p.Name == whole[1] })
+			all[at].orElse(strings.TrimSuffix(a.Doc, whole[0]), fields[i].Type.Kind() == reflect.String)
 			continue
 		}
 		all = append(all, parameterOf(op.Name, a, fields[i]))
@@ -318,6 +311,9 @@ func parameterOf(op string, a recipe.Argument, f reflect.StructField) parameter 
 	p := parameter{Argument: a, tuple: slices.Contains(tuples, f.Type.String()), usual: f.Tag.Get("default")}
 	own, excepted := exceptions[op+"."+a.Name]
 	kind := strings.TrimPrefix(f.Type.String(), "*")
+	if name := f.Tag.Get("python"); name != "" {
+		own, excepted = spellings[name]
+	}
 	switch {
 	case excepted:
 		p.spelling = own
@@ -341,6 +337,16 @@ func parameterOf(op string, a recipe.Argument, f reflect.StructField) parameter 
 		}
 	}
 	return p
+}
+
+// orElse has a parameter of some words take a second as well, or the name of a field.
+func (p *parameter) orElse(doc string, field bool) {
+	p.also = append(p.also, doc)
+	p.hint, p.turn, p.none = "float | "+literal(p.Choices), "**start_of(%[1]s)", true
+	if field {
+		words := strings.TrimPrefix(literal(p.Choices), "Literal[")
+		p.hint, p.turn = "float | str", "**start_of(%[1]s, ("+strings.TrimSuffix(words, "]")+"))"
+	}
 }
 
 // first is a parameter that may be given without its name: numbers have their defaults in

@@ -27,7 +27,7 @@ A file with another dtype or shape is a bad sample. Nothing is evaluated or unpi
 type DecodeNPY struct {
 	Field string         `json:"field,omitempty" default:"bytes"`
 	To    string         `json:"to,omitempty" default:"array" doc:"the field for the array"`
-	DType string         `json:"dtype,omitempty" required:"true" example:"int32"`
+	DType string         `json:"dtype,omitempty" python:"a dtype" required:"true" example:"int32"`
 	Shape recipe.Extents `json:"shape,omitzero" default:"[null]" example:"[null, 80]"`
 }
 

@@ -43,7 +43,7 @@ type DecodeAudio struct {
 	Window   string   `json:"window,omitempty"`
 	Short    string   `json:"short,omitempty" choices:"silence,repeat,error,keep" default:"silence"`
 	Damaged  string   `json:"damaged,omitempty" choices:"error,keep" default:"error"`
-	DType    string   `json:"dtype,omitempty" choices:"float32,int16" default:"float32"`
+	DType    string   `json:"dtype,omitempty" python:"a dtype" choices:"float32,int16" default:"float32"`
 	Layout   string   `json:"layout,omitempty" choices:"T,TC,CT"`
 }
 

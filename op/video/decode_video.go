@@ -57,7 +57,7 @@ type DecodeVideo struct {
 	Orient    *bool       `json:"orient,omitempty" default:"true" doc:"turn frames as the file says"`
 	Aspect    string      `json:"aspect,omitempty" choices:"stored,square" default:"stored"`
 	Mode      string      `json:"mode,omitempty" choices:"exact,fast" default:"exact"`
-	DType     string      `json:"dtype,omitempty" choices:"uint8,uint16" default:"uint8"`
+	DType     string      `json:"dtype,omitempty" python:"a dtype" choices:"uint8,uint16" default:"uint8"`
 	Color     string      `json:"color,omitempty" choices:"rgb,yuv420,nv12" default:"rgb"`
 	Size      recipe.Size `json:"size,omitzero" doc:"with planes: resize frames to [height, width]; by default they keep their size"`
 	Matrix    string      `json:"matrix,omitempty"`
