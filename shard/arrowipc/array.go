@@ -256,32 +256,17 @@ func (b *batch) offsets(f *field, data, bytes buffer, null []bool, rows int) err
 	if err != nil {
 		return err
 	}
-	return b.between(f, f.layout, data, at, size, 1, null, rows)
-}
-
-// between finds values whose offsets count units of width bytes, of which there are n
-// from at on.
-func (b *batch) between(f *field, kind layout, offsets buffer, at, n, width int64, null []bool, rows int) error {
-	size := int64(4)
-	if kind == offsets64 {
-		size = 8
-	}
-	raw, err := b.raw(offsets, (int64(rows)+1)*size)
+	long := f.layout == offsets64
+	raw, err := b.raw(data, (int64(rows)+1)*widthOf(long))
 	if err != nil {
 		return err
 	}
-	offset := func(i int) int64 {
-		if size == 4 {
-			return int64(int32(binary.LittleEndian.Uint32(raw[4*i:])))
-		}
-		return int64(binary.LittleEndian.Uint64(raw[8*i:]))
-	}
 	for i := range rows {
-		from, to := offset(i), offset(i+1)
-		if from < 0 || to < from || to > n {
-			return b.wrong("value %d is from %d to %d of %d", i, from, to, n)
+		from, to := offset(raw, i, long), offset(raw, i+1, long)
+		if from < 0 || to < from || to > size {
+			return b.wrong("value %d is from %d to %d of %d", i, from, to, size)
 		}
-		f.add(null, i, at+from*width, (to-from)*width)
+		f.add(null, i, at+from, to-from)
 	}
 	return nil
 }

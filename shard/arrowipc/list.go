@@ -1,7 +1,6 @@
 package arrowipc
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"github.com/headrace/headrace/tensor"
@@ -28,10 +27,7 @@ func (b *batch) level(f *field, null []bool, n int) (*level, error) {
 		l.fixed = f.elements
 		return l, nil
 	}
-	size := int64(4)
-	if f.long {
-		size = 8
-	}
+	size := widthOf(f.long)
 
 	var err error
 	read := func(n int64) (raw []byte) {
@@ -61,17 +57,10 @@ func (l *level) at(i int) (from, to int64) {
 	case l.fixed > 0:
 		return int64(i) * int64(l.fixed), int64(i+1) * int64(l.fixed)
 	case l.sizes != nil:
-		from = l.number(l.offsets, i)
-		return from, from + l.number(l.sizes, i)
+		from = offset(l.offsets, i, l.wide)
+		return from, from + offset(l.sizes, i, l.wide)
 	}
-	return l.number(l.offsets, i), l.number(l.offsets, i+1)
-}
-
-func (l *level) number(of []byte, i int) int64 {
-	if l.wide {
-		return int64(binary.LittleEndian.Uint64(of[8*i:]))
-	}
-	return int64(int32(binary.LittleEndian.Uint32(of[4*i:])))
+	return offset(l.offsets, i, l.wide), offset(l.offsets, i+1, l.wide)
 }
 
 // lists finds the arrays of a leaf that is in lists of these levels.

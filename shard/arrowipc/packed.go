@@ -59,6 +59,14 @@ func inflate(dst []byte, b index.Block, data []byte) ([]byte, error) {
 	return packed.Append(dst, codec, data, b.Size)
 }
 
+// widthOf is how many bytes an offset has.
+func widthOf(long bool) int64 {
+	if long {
+		return 8
+	}
+	return 4
+}
+
 func offset(raw []byte, i int, long bool) int64 {
 	if long {
 		return int64(binary.LittleEndian.Uint64(raw[8*i:]))

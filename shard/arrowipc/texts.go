@@ -73,17 +73,14 @@ func (b *batch) textEnds(f *field, offsets, text buffer, have int) ([]int64, err
 	if err != nil {
 		return nil, err
 	}
-	width := int64(4)
-	if f.layout == offsets64 {
-		width = 8
-	}
-	raw, err := b.raw(offsets, (int64(have)+1)*width)
+	long := f.layout == offsets64
+	raw, err := b.raw(offsets, (int64(have)+1)*widthOf(long))
 	if err != nil {
 		return nil, err
 	}
 	ends := make([]int64, have+1)
 	for i := range have {
-		from, to := offset(raw, i, width == 8), offset(raw, i+1, width == 8)
+		from, to := offset(raw, i, long), offset(raw, i+1, long)
 		if from < 0 || to < from || to > size || to-from > textlist.MostText {
 			return nil, b.wrong("text %d is from %d to %d of %d", i, from, to, size)
 		}

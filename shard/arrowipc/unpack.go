@@ -97,11 +97,8 @@ func appendTexts(dst []byte, b index.Block, raw, before []byte) ([]byte, error) 
 		}
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(inner))
 	}
-	width, long := int64(4), b.Codec&blockLong != 0
-	if long {
-		width = 8
-	}
-	if size < 0 || size/8 > int64(len(raw))/width {
+	long := b.Codec&blockLong != 0
+	if size < 0 || size/8 > int64(len(raw))/widthOf(long) {
 		return nil, short
 	}
 	for i := range int(size / 8) {
