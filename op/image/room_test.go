@@ -61,7 +61,7 @@ func TestLimitsOfArguments(t *testing.T) {
 			}
 		}
 	}
-	if limits < 15 {
+	if limits < 8 {
 		t.Errorf("%d limits", limits)
 	}
 }
@@ -92,7 +92,7 @@ func TestStepsNameWhatTheyRefuse(t *testing.T) {
 			}
 		}
 	}
-	if refused["mask"] < 5 || refused["uint16"] < 3 || refused["float32"] < 15 {
+	if refused["mask"] < 4 || refused["uint16"] < 1 || refused["float32"] < 12 {
 		t.Errorf("refused are %v", refused)
 	}
 }
