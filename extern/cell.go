@@ -1,9 +1,12 @@
 package extern
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // cell is shared memory in which a worker records its progress: the number of the pack
@@ -34,3 +37,12 @@ func (c cell) inWork(pack uint32, reported int64) (item int, began time.Duration
 
 // function returns the index of the chain's function that is running.
 func (c cell) function() uint64 { return c.word(2).Load() }
+
+// monotonic is the clock of the cells, in which workers write since when they work.
+func monotonic() time.Duration {
+	var now unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) != nil {
+		return math.MinInt64
+	}
+	return time.Duration(now.Nano())
+}

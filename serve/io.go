@@ -22,8 +22,8 @@ func (e *ioEngine) serveIO(ctx context.Context, conn *wire.Conn, number uint32, 
 	if err := parse(f, &asked); err != nil {
 		return err
 	}
-	if asked.Protocol != wire.Version {
-		return fmt.Errorf("%w: the client speaks protocol %d, the engine %d; install the two from one release", wire.ErrProtocol, asked.Protocol, wire.Version)
+	if err := checkProtocol(asked.Protocol); err != nil {
+		return err
 	}
 
 	cores := max(1, e.cpus/max(1, asked.Ranks))

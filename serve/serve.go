@@ -128,8 +128,8 @@ func (e *engine) greet(conn *wire.Conn) error {
 	if err := parse(f, &hello); err != nil {
 		return err
 	}
-	if hello.Protocol != wire.Version {
-		return fmt.Errorf("%w: the client speaks protocol %d, the engine %d; install the two from one release", wire.ErrProtocol, hello.Protocol, wire.Version)
+	if err := checkProtocol(hello.Protocol); err != nil {
+		return err
 	}
 
 	if err := e.watchClient(hello.PID); err != nil {

@@ -21,29 +21,22 @@ type Backlog[T any] struct {
 // Open adds a backlog whose function that many workers may call; with beside, one worker
 // makes that many calls concurrently instead.
 func (q *Queue[T]) Open(b *Backlog[T], wanted int, beside bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	b.calls.L = &q.mu
-	b.wanted, b.beside = wanted, beside
-	q.backlogs = append(q.backlogs, b)
-	q.wakeAll()
+	q.change(func() {
+		b.calls.L = &q.mu
+		b.wanted, b.beside = wanted, beside
+		q.backlogs = append(q.backlogs, b)
+	})
 }
 
 // Close removes a backlog. Its waiting jobs stay in it.
 func (q *Queue[T]) Close(b *Backlog[T]) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.backlogs = slices.DeleteFunc(q.backlogs, func(one *Backlog[T]) bool { return one == b })
-	q.wakeAll()
+	q.change(func() {
+		q.backlogs = slices.DeleteFunc(q.backlogs, func(one *Backlog[T]) bool { return one == b })
+	})
 }
 
 // Want changes the number of workers that may call a backlog's function.
-func (q *Queue[T]) Want(b *Backlog[T], n int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	b.wanted = n
-	q.wakeAll()
-}
+func (q *Queue[T]) Want(b *Backlog[T], n int) { q.change(func() { b.wanted = n }) }
 
 // Wanted returns the number of workers that may call a backlog's function.
 func (q *Queue[T]) Wanted(b *Backlog[T]) int {

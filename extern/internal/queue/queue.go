@@ -30,6 +30,15 @@ func (q *Queue[T]) Init(most, bytes int) {
 	q.some.L = &q.mu
 }
 
+// change carries out a change after which callers may have something else to do, or to
+// end.
+func (q *Queue[T]) change(do func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	do()
+	q.wakeAll()
+}
+
 // why returns the error that stops a backlog's calls, or nil.
 func (q *Queue[T]) why(b *Backlog[T]) error {
 	if q.err != nil {
@@ -218,12 +227,7 @@ func (q *Queue[T]) await(caller *Caller[T]) (b *Backlog[T], suspect *Job[T], mor
 }
 
 // Call makes each thread's caller return from Take once, when it has no jobs.
-func (q *Queue[T]) Call() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.calls++
-	q.wakeAll()
-}
+func (q *Queue[T]) Call() { q.change(func() { q.calls++ }) }
 
 // Err returns the error that stops all calls, or nil.
 func (q *Queue[T]) Err() error {

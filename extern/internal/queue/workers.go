@@ -34,28 +34,13 @@ type Caller[T any] struct {
 }
 
 // Renew lets a slot's next process, or its current one, try suspects.
-func (q *Queue[T]) Renew(s *Slot) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.freshen(s)
-	q.wakeAll()
-}
+func (q *Queue[T]) Renew(s *Slot) { q.change(func() { q.freshen(s) }) }
 
 // Leave notes that a slot is no longer used.
-func (q *Queue[T]) Leave(s *Slot) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.spoil(s)
-	q.wakeAll()
-}
+func (q *Queue[T]) Leave(s *Slot) { q.change(func() { q.spoil(s) }) }
 
 // Retire makes the callers of a slot's process end, and prevents another process.
-func (q *Queue[T]) Retire(s *Slot) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	s.retired = true
-	q.wakeAll()
-}
+func (q *Queue[T]) Retire(s *Slot) { q.change(func() { s.retired = true }) }
 
 // Ended reports whether a slot starts no more processes.
 func (q *Queue[T]) Ended(s *Slot) bool {
