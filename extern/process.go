@@ -1,20 +1,14 @@
 package extern
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/headrace/headrace/extern/internal/chain"
 	"github.com/headrace/headrace/extern/internal/child"
 	"github.com/headrace/headrace/extern/internal/conn"
 	"github.com/headrace/headrace/extern/internal/queue"
 	"github.com/headrace/headrace/extern/internal/shared"
-	"github.com/headrace/headrace/wire"
 )
 
 // process is one worker process. It has a caller for each of its threads.
@@ -71,34 +65,6 @@ func (t *team) start(in *queue.Slot, stop <-chan struct{}) (*process, error) {
 	proc.loop = &eventLoop{process: proc, callers: map[uint32]*caller{},
 		streams: conn.NewStreams(started.Conns[in.Threads], mostCoroutines)}
 	return proc, nil
-}
-
-// setup returns the message that describes a function to the worker.
-func (proc *process) setup(fn *function) ([]byte, error) {
-	s := fn.setup
-	s.Number = fn.Number
-	if proc.team.joined != "" { // the process was started with another user's path
-		s.Path = fn.interpreter.Path
-	}
-
-	var errs [4]error
-	s.Pickle, errs[0] = chain.PickleAt(fn.Heap, fn.pickle)
-	s.KeysPickle, errs[1] = chain.PickleAt(fn.Heap, fn.keys)
-	s.InitializerPickle, errs[2] = chain.PickleAt(fn.Heap, fn.initializer)
-	s.Chain, errs[3] = fn.Chain.Setup(fn.Heap)
-	if err := errors.Join(errs[:]...); err != nil {
-		return nil, err
-	}
-
-	for _, c := range proc.callers {
-		at, ok := fn.Heap.Offset(c.cell)
-		if !ok {
-			return nil, errors.New("extern: the heap has no room")
-		}
-		s.Cells = append(s.Cells, at)
-	}
-
-	return json.Marshal(s)
 }
 
 // run runs the process until it has ended. It calls begun when its callers work.
@@ -177,121 +143,6 @@ func (proc *process) dismiss() {
 	case <-proc.exited:
 	case <-time.After(2 * patience):
 		proc.Kill()
-	}
-}
-
-// begin makes the worker load all functions there are, and reports whether it has.
-func (proc *process) begin() bool {
-	t := proc.team
-	t.mu.Lock()
-	functions := slices.Clone(t.functions)
-	t.mu.Unlock()
-	for _, fn := range functions {
-		select {
-		case <-proc.stop:
-			return false
-		default:
-		}
-		_, err := proc.install(proc.callers[0], fn)
-		refused := (*StartError)(nil)
-		switch {
-		case errors.As(err, &refused) && len(functions) == 1 && t.joined == "":
-			proc.Kill()
-			<-proc.exited
-			refused.Last = proc.LastLines() // all of it
-			t.queue.Fail(refused)
-			return false
-		case refused != nil:
-			t.queue.Refuse(&fn.backlog, err)
-		case err != nil:
-			return false // it has died, which died reports
-		}
-	}
-
-	for _, c := range proc.callers {
-		for number, has := range proc.has {
-			c.knows[number] = &knowledge{installed: has, pace: 1}
-		}
-	}
-	return true
-}
-
-// install makes the worker load a function unless it has it. A [StartError] means that it
-// cannot.
-func (proc *process) install(c *caller, fn *function) (installed, error) {
-	proc.installing.Lock()
-	defer proc.installing.Unlock()
-	if has, ok := proc.has[fn.Number]; ok {
-		return has, has.err
-	}
-	if !proc.team.loads(fn) {
-		return installed{}, &StartError{Stage: fn.Stage, Cause: ErrClosed}
-	}
-	defer proc.team.loaded(fn)
-	proc.last.Store(fn)
-
-	message, err := proc.setup(fn)
-	if err != nil {
-		return installed{}, &StartError{Stage: fn.Stage, Cause: err}
-	}
-	if err := c.conn.Send(wire.KindSetup, 0, message); err != nil {
-		return installed{}, err
-	}
-	f, err := c.conn.Receive()
-	if err != nil {
-		return installed{}, err
-	}
-
-	var has installed
-	switch f.Kind {
-	case wire.KindReady:
-		var r struct {
-			Random     bool `json:"random"`
-			Epochs     bool `json:"epochs"`
-			Concurrent bool `json:"concurrent"`
-		}
-		if err := json.Unmarshal(f.Payload, &r); err != nil {
-			return has, fmt.Errorf("%w: READY: %w", wire.ErrProtocol, err)
-		}
-		has.random, has.epochs, has.all = r.Random, r.Epochs, r.Concurrent
-		if r.Random {
-			fn.draws.Store(true)
-		}
-		if has.all {
-			if fn.setup.Exact {
-				proc.team.beside(fn)
-			}
-			if err := proc.loop.spread(fn, has); err != nil {
-				return has, err
-			}
-		}
-		switch own := proc.team.python.Own() != nil; {
-		case own && fn.Limit > 0 && !has.all:
-			has.err = &StartError{Stage: fn.Stage, Cause: errUnstoppable}
-		case own: // the program cancels coroutines itself; other calls cannot be stopped
-		case fn.Limit > 0:
-			proc.watchers.Go(func() { proc.watch(fn, has.all) })
-		}
-	case wire.KindError:
-		cause := &CallError{}
-		if err := json.Unmarshal(f.Payload, cause); err != nil {
-			return has, fmt.Errorf("%w: ERROR: %w", wire.ErrProtocol, err)
-		}
-		has.err = &StartError{Stage: fn.Stage, Cause: cause, Last: proc.LastLines()}
-	default:
-		return has, fmt.Errorf("%w: a worker sent %v", wire.ErrProtocol, f.Kind)
-	}
-	proc.has[fn.Number] = has
-	return has, has.err
-}
-
-// widen lets as many calls of an async function run concurrently as are wanted now.
-func (proc *process) widen(fn *function) {
-	proc.installing.Lock()
-	has := proc.has[fn.Number]
-	proc.installing.Unlock()
-	if has.all && has.err == nil {
-		proc.loop.spread(fn, has) // if that fails, the process ends
 	}
 }
 
