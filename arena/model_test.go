@@ -163,7 +163,8 @@ func (m *model) granted(rt *rapid.T, s *Slot, err error, pooled bool) {
 		rt.Fatalf("Reserve: %v", err)
 	}
 	m.fill++
-	l := &life{slot: s, memory: s.Bytes(), segment: s.Segment(), home: s.Segment(), index: s.Index(), pooled: pooled, state: filling, pattern: m.fill}
+	l := &life{slot: s, memory: s.Bytes(), segment: s.Segment(), home: s.Segment(), index: s.Index(),
+		pooled: pooled, state: filling, pattern: m.fill}
 	where, ok := m.announced[l.segment]
 	switch {
 	case !ok:
@@ -210,7 +211,8 @@ func (m *model) grow(rt *rapid.T) {
 	l.memory, l.segment, l.index, l.pattern = l.slot.Bytes(), l.slot.Segment(), l.slot.Index(), m.fill
 	where, ok := m.announced[l.segment]
 	if !ok || l.segment == l.home || where.Slots != 1 || where.Bytes < int64(n) || l.index != 0 || len(l.memory) != n || l.slot.Pooled() != l.pooled || !l.slot.Grown() {
-		rt.Fatalf("grown to %d bytes: slot %d of %+v, pooled: %v, grown: %v", len(l.memory), l.index, where, l.slot.Pooled(), l.slot.Grown())
+		rt.Fatalf("grown to %d bytes: slot %d of %+v, pooled: %v, grown: %v", len(l.memory),
+			l.index, where, l.slot.Pooled(), l.slot.Grown())
 	}
 	for i := range l.memory {
 		l.memory[i] = l.pattern

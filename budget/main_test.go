@@ -30,7 +30,8 @@ func wantEmpty(t interface {
 	}
 	for i, l := range b.lanes {
 		if l.holders.len() != 0 || len(l.holders.free) != len(l.holders.records) || l.waiters.len() != 0 {
-			t.Fatalf("left behind in lane %d: %d holders, %d records of %d free", i, l.holders.len(), len(l.holders.free), len(l.holders.records))
+			t.Fatalf("left behind in lane %d: %d holders, %d records of %d free", i, l.holders.len(),
+				len(l.holders.free), len(l.holders.records))
 		}
 	}
 	for _, p := range s.Purposes {

@@ -91,7 +91,8 @@ func (m *model) admit() {
 		var heads []*request
 		for lane := range m.lanes {
 			if line := slices.DeleteFunc(slices.Clone(m.waiters), func(w *request) bool { return w.lane != lane }); len(line) > 0 {
-				heads = append(heads, slices.MinFunc(line, func(a, b *request) int { return cmp.Compare(a.order, b.order) })) // the first of equals
+				// the first of equals
+				heads = append(heads, slices.MinFunc(line, func(a, b *request) int { return cmp.Compare(a.order, b.order) }))
 			}
 		}
 		i := slices.IndexFunc(heads, m.leads)

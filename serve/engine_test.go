@@ -26,8 +26,10 @@ func TestSessionsAtOnceDoNotDisturbEachOther(t *testing.T) {
 	_, want, _ := open(t, recipeFor(root), `{"epochs":1}`).epoch()
 	h := start(t)
 	clients := []*client{
-		h.openWith(wire.Open{Recipe: json.RawMessage(recipeFor(root)), Config: json.RawMessage(`{"epochs":1,"workers":3}`), SerialUntil: &wire.Until{Positions: map[string]int64{"files": 20}}}),
-		h.openWith(wire.Open{Recipe: json.RawMessage(recipeFor(root)), Config: json.RawMessage(`{"epochs":1,"workers":5}`), SerialUntil: &wire.Until{Positions: map[string]int64{"files": 9}}}),
+		h.openWith(wire.Open{Recipe: json.RawMessage(recipeFor(root)),
+			Config: json.RawMessage(`{"epochs":1,"workers":3}`), SerialUntil: &wire.Until{Positions: map[string]int64{"files": 20}}}),
+		h.openWith(wire.Open{Recipe: json.RawMessage(recipeFor(root)),
+			Config: json.RawMessage(`{"epochs":1,"workers":5}`), SerialUntil: &wire.Until{Positions: map[string]int64{"files": 9}}}),
 		h.open(recipeFor(root), `{"epochs":1}`),
 	}
 	var all sync.WaitGroup
@@ -151,7 +153,8 @@ func TestFloods(t *testing.T) {
 		for c.stream < last {
 			c.next(wire.Next{Waiting: c.stream%3 == 0})
 			c.stream++
-			c.send(wire.KindStart, map[string]any{"state": at(int64((last - c.stream) % 22)), "serial_until": wire.Until{Positions: map[string]int64{"files": int64(c.stream % 30)}}})
+			c.send(wire.KindStart, map[string]any{"state": at(int64((last - c.stream) % 22)),
+				"serial_until": wire.Until{Positions: map[string]int64{"files": int64(c.stream % 30)}}})
 			if c.stream%10 == 0 {
 				c.send(wire.KindStats, struct{}{})
 			}

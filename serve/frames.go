@@ -37,7 +37,8 @@ func parse(f wire.Frame, v any) error {
 // checkProtocol refuses a client of another release.
 func checkProtocol(client int) error {
 	if client != wire.Version {
-		return fmt.Errorf("%w: the client speaks protocol %d, the engine %d; install the two from one release", wire.ErrProtocol, client, wire.Version)
+		return fmt.Errorf("%w: the client speaks protocol %d, the engine %d; install the two from one release",
+			wire.ErrProtocol, client, wire.Version)
 	}
 	return nil
 }

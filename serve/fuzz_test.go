@@ -16,7 +16,8 @@ import (
 // and each ends when the client goes.
 func FuzzOpen(f *testing.F) {
 	f.Add(`{"epochs":1}`, `null`, `null`)
-	f.Add(`{"epochs":2,"on_error":"skip","max_errors":0.5,"order":"completion","prefetch":1,"hold_limit":1}`, `{"epoch":1,"sources":{"files":{"position":3,"ahead":[[4,5]],"lost":[4]}},"quarantine":[2]}`, `{"epoch":1,"positions":{"files":4}}`)
+	f.Add(`{"epochs":2,"on_error":"skip","max_errors":0.5,"order":"completion","prefetch":1,"hold_limit":1}`,
+		`{"epoch":1,"sources":{"files":{"position":3,"ahead":[[4,5]],"lost":[4]}},"quarantine":[2]}`, `{"epoch":1,"positions":{"files":4}}`)
 	f.Add(`{"rank":1,"world_size":2,"workers":3,"memory":100000,"local_world_size":8}`, `{"epoch":9007199254740993}`, `{"epoch":-1}`)
 	root := phototest.Folder(f, 6)
 	f.Fuzz(func(t *testing.T, config, state, serial string) {
@@ -39,7 +40,8 @@ func FuzzOpen(f *testing.F) {
 // FuzzFrames sends any frame to an open session. It is obeyed, or the session ends with
 // an error; the engine is there afterwards.
 func FuzzFrames(f *testing.F) {
-	f.Add(uint16(wire.KindStart), uint32(2), []byte(`{"state":{"epoch":1,"sources":{"files":{"position":3,"ahead":[[4,5]],"lost":[4]}}},"serial_until":{"epoch":1,"positions":{"files":5}}}`))
+	f.Add(uint16(wire.KindStart), uint32(2),
+		[]byte(`{"state":{"epoch":1,"sources":{"files":{"position":3,"ahead":[[4,5]],"lost":[4]}}},"serial_until":{"epoch":1,"positions":{"files":5}}}`))
 	f.Add(uint16(wire.KindStart), uint32(1<<32-1), []byte(`{"state":null}`))
 	f.Add(uint16(wire.KindNext), uint32(1), wire.AppendNext(nil, wire.Next{Taken: 1, Waiting: true}))
 	f.Add(uint16(wire.KindNext), uint32(0), wire.AppendNext(nil, wire.Next{Released: []wire.Slot{{Segment: 0, Slot: 1}}}))

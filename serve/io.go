@@ -117,7 +117,8 @@ func (s *ioSession) checkInbox() error {
 		case in.At > size || in.Length > size-in.At:
 			return fmt.Errorf("serve: inbox: %d bytes from %d on, of %d", in.Length, in.At, size)
 		case in.Length > left:
-			return fmt.Errorf("serve: inbox: %d bytes are more than are left of the %d in it that are not holes", in.Length, stat.Blocks*512)
+			return fmt.Errorf("serve: inbox: %d bytes are more than are left of the %d in it that are not holes",
+				in.Length, stat.Blocks*512)
 		default:
 			left -= in.Length
 		}

@@ -223,15 +223,19 @@ func TestEncode(t *testing.T) {
 	if failures != nil {
 		t.Fatalf("%+v", failures)
 	}
-	want, err := media.Encode(nil, media.Pixels{Data: pixels, Stride: 40, Width: 5, Height: 3, Color: media.RGBA, DType: tensor.Uint16}, media.EncodeOptions{Format: media.PNG, Effort: 9})
+	want, err := media.Encode(nil, media.Pixels{Data: pixels, Stride: 40, Width: 5, Height: 3,
+		Color: media.RGBA, DType: tensor.Uint16}, media.EncodeOptions{Format: media.PNG, Effort: 9})
 	if err != nil || !bytes.Equal(c.bytes(d), want) {
 		t.Fatal(err)
 	}
 	for _, what := range []string{
-		`{"do":"encode","format":"jpeg","dtype":"uint16","shape":[3,5,4]}`, `{"do":"encode","format":"gif","dtype":"uint16","shape":[3,5,4]}`,
-		`{"do":"encode","format":"png","dtype":"uint16","shape":[30,5,4]}`, `{"do":"encode","format":"png","dtype":"float32","shape":[3,5,4]}`,
+		`{"do":"encode","format":"jpeg","dtype":"uint16","shape":[3,5,4]}`,
+		`{"do":"encode","format":"gif","dtype":"uint16","shape":[3,5,4]}`,
+		`{"do":"encode","format":"png","dtype":"uint16","shape":[30,5,4]}`,
+		`{"do":"encode","format":"png","dtype":"float32","shape":[3,5,4]}`,
 		`{"do":"encode","format":"png","dtype":"uint8","shape":[3,5,2]}`, `{"do":"encode","format":"png","dtype":"uint8","shape":[0,5,3]}`,
-		`{"do":"encode","format":"png","dtype":"uint8","shape":[-1,-5,3]}`, `{"do":"encode","format":"png","dtype":"uint8","shape":[9223372036854775807,2,3]}`,
+		`{"do":"encode","format":"png","dtype":"uint8","shape":[-1,-5,3]}`,
+		`{"do":"encode","format":"png","dtype":"uint8","shape":[9223372036854775807,2,3]}`,
 	} {
 		if d, failures := c.task(what, pixels); d.Flags != 0 || len(failures) != 1 || failures[0].Index != nil {
 			t.Errorf("%s: %+v %+v", what, d, failures)
@@ -245,9 +249,11 @@ func TestTasksThatCannotBe(t *testing.T) {
 	c := start(t).io(wire.IO{Protocol: wire.Version})
 	path := photographs(t, 1)[0]
 	for old, to := range map[string]string{
-		`"width":24`: `"width":0`, `"height":16`: `"height":-1`, `"bilinear"`: `"area"`, `"rgb"`: `"cmyk"`, `"uint8"`: `"int8"`, `"exact"`: `"quick"`,
-		`"decode"`: `"run"`, `"stretch"`: `"pad"`, `"orient"`: `"oriented"`, `"batch":true`: `"batch":3`, `"width":24,"height":16`: `"width":60000,"height":60000`,
-		`"rgb","dtype"`: `"rgba","background":[1,2,3],"dtype"`,
+		`"width":24`: `"width":0`, `"height":16`: `"height":-1`, `"bilinear"`: `"area"`, `"rgb"`: `"cmyk"`,
+		`"uint8"`: `"int8"`, `"exact"`: `"quick"`,
+		`"decode"`: `"run"`, `"stretch"`: `"pad"`, `"orient"`: `"oriented"`, `"batch":true`: `"batch":3`,
+		`"width":24,"height":16`: `"width":60000,"height":60000`,
+		`"rgb","dtype"`:          `"rgba","background":[1,2,3],"dtype"`,
 	} {
 		d, failures := c.task(strings.Replace(decodeBatch, old, to, 1), path)
 		if d.Flags != 0 || len(failures) != 1 || failures[0].Index != nil || failures[0].Code != wire.CodeRecipe {
@@ -480,7 +486,8 @@ func TestAClientThatGoesEndsItsTask(t *testing.T) {
 	h := start(t)
 	c := h.io(wire.IO{Protocol: wire.Version})
 	path := photographs(t, 1)[0]
-	task := &wire.Task{What: []byte(strings.Replace(decodeBatch, `"width":24,"height":16`, `"width":400,"height":400`, 1)), Text: []byte(path)}
+	task := &wire.Task{What: []byte(strings.Replace(decodeBatch, `"width":24,"height":16`,
+		`"width":400,"height":400`, 1)), Text: []byte(path)}
 	for range 2000 {
 		task.Inputs = append(task.Inputs, wire.Input{Path: true, Length: uint64(len(path))})
 	}
@@ -494,9 +501,13 @@ func TestAClientThatGoesEndsItsTask(t *testing.T) {
 func FuzzTask(f *testing.F) {
 	paths := photographs(f, 1)
 	data := content(f, paths[0])
-	f.Add(wire.AppendTask(nil, &wire.Task{What: []byte(decodeBatch), Inputs: []wire.Input{{Length: uint64(len(data))}, {At: 3, Length: 9}}}), data)
-	f.Add(wire.AppendTask(nil, &wire.Task{What: []byte(decodeBatch), Text: []byte(paths[0]), Inputs: []wire.Input{{Path: true, Length: uint64(len(paths[0]))}}}), data)
-	f.Add(wire.AppendTask(nil, &wire.Task{What: []byte(`{"do":"encode","format":"webp","dtype":"uint8","shape":[2,2,3],"lossless":true}`), Inputs: []wire.Input{{Length: 12}}}), data)
+	f.Add(wire.AppendTask(nil, &wire.Task{What: []byte(decodeBatch),
+		Inputs: []wire.Input{{Length: uint64(len(data))}, {At: 3, Length: 9}}}), data)
+	f.Add(wire.AppendTask(nil, &wire.Task{What: []byte(decodeBatch), Text: []byte(paths[0]),
+		Inputs: []wire.Input{{Path: true, Length: uint64(len(paths[0]))}}}), data)
+	f.Add(wire.AppendTask(nil,
+		&wire.Task{What: []byte(`{"do":"encode","format":"webp","dtype":"uint8","shape":[2,2,3],"lossless":true}`),
+			Inputs: []wire.Input{{Length: 12}}}), data)
 	f.Add(wire.AppendTask(nil, &wire.Task{What: []byte(`{}`), Released: []wire.Slot{{Segment: 1, Slot: 2}}}), data)
 	f.Fuzz(func(t *testing.T, payload, inbox []byte) {
 		h := start(t)
@@ -578,7 +589,8 @@ func TestShare(t *testing.T) {
 		kind    wire.Kind
 		payload string
 	}{
-		{wire.KindIO, `{"protocol":2,"token":"` + strings.ToUpper(testToken) + `"}`}, {wire.KindIO, `{"protocol":2}`}, {wire.KindIO, `what`},
+		{wire.KindIO, `{"protocol":2,"token":"` + strings.ToUpper(testToken) + `"}`}, {wire.KindIO, `{"protocol":2}`},
+		{wire.KindIO, `what`},
 		{wire.KindOpen, `{}`}, {wire.KindTask, ``}, {wire.KindShare, `{}`}, {wire.KindSession, ``},
 	} {
 		conn := dial(t, name)

@@ -87,7 +87,8 @@ func TestTheLargestAreBegunFirst(t *testing.T) {
 			s.message.Inputs = append(s.message.Inputs, wire.Input{Path: true, At: uint64(len(s.message.Text)), Length: uint64(len(path))})
 			s.message.Text = append(s.message.Text, path...)
 		}
-		s.message.Inputs = append(s.message.Inputs, wire.Input{At: 3, Length: 1000}, wire.Input{Path: true, At: 0, Length: 2}) // the latter is no file
+		// the latter is no file
+		s.message.Inputs = append(s.message.Inputs, wire.Input{At: 3, Length: 1000}, wire.Input{Path: true, At: 0, Length: 2})
 		s.sortBySize()
 		if want := []int{1, 5, 6, 3, 4, 0, 2, 7}; !slices.Equal(s.order, want) {
 			t.Errorf("begun in the order %v, not %v", s.order, want)

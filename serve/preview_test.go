@@ -94,7 +94,8 @@ func TestPreviewsThatCannotBe(t *testing.T) {
 		"no recipe":      {`{"headrace":1,"steps":["decode_image"]}`, wire.Preview{Samples: 1}, wire.CodeRecipe, "step"},
 		"no JSON":        {`{"headrace":1,"steps":3}`, wire.Preview{Samples: 1}, wire.CodeRecipe, ""},
 		"no such folder": {recipeFor(root + "/none"), wire.Preview{Samples: 1}, wire.CodeSource, "does not exist"},
-		"no picture":     {strings.Replace(good, `"decode_image"`, `{"decode_npy":{"dtype":"uint8","shape":[3]}}`, 1), wire.Preview{Samples: 1}, wire.CodeRecipe, ""},
+		"no picture": {strings.Replace(good, `"decode_image"`, `{"decode_npy":{"dtype":"uint8","shape":[3]}}`, 1),
+			wire.Preview{Samples: 1}, wire.CodeRecipe, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := start(t).previewed(c.recipe, c.asked)
@@ -126,7 +127,8 @@ func TestPreviewForAClientThatGoes(t *testing.T) {
 	}
 	h := start(t)
 	c := &client{t: t, conn: h.connect()}
-	c.send(wire.KindPreview, wire.Preview{Open: wire.Open{Recipe: json.RawMessage(recipeFor(endless + "/A")), Config: json.RawMessage(`{}`)}, Samples: 1})
+	c.send(wire.KindPreview, wire.Preview{Open: wire.Open{Recipe: json.RawMessage(recipeFor(endless + "/A")),
+		Config: json.RawMessage(`{}`)}, Samples: 1})
 	c.conn.Close()
 	h.control.Close()
 	<-h.ended
@@ -167,7 +169,8 @@ func TestStatisticsSince(t *testing.T) {
 		return bytes.Clone(f.Payload), a
 	}
 	first, a := ask(wire.Stats{Number: 7})
-	if a.Number != 7 || a.Text == "" || len(a.Resources.Processes) != 1 || a.Resources.Processes[0].Name != "engine" { // this process is both
+	// this process is both
+	if a.Number != 7 || a.Text == "" || len(a.Resources.Processes) != 1 || a.Resources.Processes[0].Name != "engine" {
 		t.Errorf("%+v", a)
 	}
 	if _, a := ask(nil); a.Number != 0 || a.Text == "" {

@@ -143,7 +143,8 @@ func (e *engine) greet(conn *wire.Conn) error {
 		return err
 	}
 	return conn.SendJSON(wire.KindHello, 0, wire.Hello{
-		Protocol: wire.Version, Version: build.Version, Commit: build.Commit, PID: os.Getpid(), Decoder: headrace.Decoder(), Features: features, CPUs: e.cpus,
+		Protocol: wire.Version, Version: build.Version, Commit: build.Commit, PID: os.Getpid(),
+		Decoder: headrace.Decoder(), Features: features, CPUs: e.cpus,
 	})
 }
 

@@ -40,7 +40,8 @@ func TestAnEpochArrivesWhole(t *testing.T) {
 		if i == 5 {
 			epoch, position, had = 1, 0, 0 // after an epoch's last batch comes the next epoch
 		}
-		want := headrace.State{Epoch: int(epoch), Batches: had, Sources: map[string]headrace.SourceState{"files": {Samples: 22, Position: position}}}
+		want := headrace.State{Epoch: int(epoch), Batches: had,
+			Sources: map[string]headrace.SourceState{"files": {Samples: 22, Position: position}}}
 		if d := cmp.Diff(want, c.place(b)); d != "" {
 			t.Errorf("after batch %d: %s", i, d)
 		}
@@ -263,17 +264,19 @@ func TestHostileSessions(t *testing.T) {
 		payload string
 		code    wire.Code
 	}{
-		"before OPEN":         {wire.KindNext, "", wire.CodeProtocol},
-		"no JSON":             {wire.KindOpen, "{", wire.CodeProtocol},
-		"no recipe":           {wire.KindOpen, `{"recipe":{},"config":{}}`, wire.CodeRecipe},
-		"unknown operation":   {wire.KindOpen, `{"recipe":{"headrace":1,"steps":["explode"]},"config":{}}`, wire.CodeRecipe},
-		"unknown setting":     {wire.KindOpen, `{"recipe":` + good + `,"config":{"wrokers":2}}`, wire.CodeRecipe},
-		"negative rank":       {wire.KindOpen, `{"recipe":` + good + `,"config":{"rank":-1}}`, wire.CodeRecipe},
-		"skip with ranks":     {wire.KindOpen, `{"recipe":` + good + `,"config":{"on_error":"skip","world_size":2}}`, wire.CodeRecipe},
-		"nothing to stack":    {wire.KindOpen, `{"recipe":{"headrace":1,"steps":[{"files":{"pattern":"/"}},{"batch":{"size":2}}]},"config":{}}`, wire.CodeRecipe},
-		"budget too small":    {wire.KindOpen, `{"recipe":` + good + `,"config":{"memory":1000}}`, wire.CodeRecipe},
-		"missing folder":      {wire.KindOpen, `{"recipe":` + recipeFor("/no/such/folder") + `,"config":{}}`, wire.CodeSource},
-		"position beyond end": {wire.KindOpen, `{"recipe":` + good + `,"config":{},"state":{"sources":{"files":{"position":99}}}}`, wire.CodeRecipe},
+		"before OPEN":       {wire.KindNext, "", wire.CodeProtocol},
+		"no JSON":           {wire.KindOpen, "{", wire.CodeProtocol},
+		"no recipe":         {wire.KindOpen, `{"recipe":{},"config":{}}`, wire.CodeRecipe},
+		"unknown operation": {wire.KindOpen, `{"recipe":{"headrace":1,"steps":["explode"]},"config":{}}`, wire.CodeRecipe},
+		"unknown setting":   {wire.KindOpen, `{"recipe":` + good + `,"config":{"wrokers":2}}`, wire.CodeRecipe},
+		"negative rank":     {wire.KindOpen, `{"recipe":` + good + `,"config":{"rank":-1}}`, wire.CodeRecipe},
+		"skip with ranks":   {wire.KindOpen, `{"recipe":` + good + `,"config":{"on_error":"skip","world_size":2}}`, wire.CodeRecipe},
+		"nothing to stack": {wire.KindOpen,
+			`{"recipe":{"headrace":1,"steps":[{"files":{"pattern":"/"}},{"batch":{"size":2}}]},"config":{}}`, wire.CodeRecipe},
+		"budget too small": {wire.KindOpen, `{"recipe":` + good + `,"config":{"memory":1000}}`, wire.CodeRecipe},
+		"missing folder":   {wire.KindOpen, `{"recipe":` + recipeFor("/no/such/folder") + `,"config":{}}`, wire.CodeSource},
+		"position beyond end": {wire.KindOpen, `{"recipe":` + good +
+			`,"config":{},"state":{"sources":{"files":{"position":99}}}}`, wire.CodeRecipe},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn := connect(t)

@@ -111,7 +111,8 @@ func TestAStateThatDoesNotFitEndsTheSession(t *testing.T) {
 	h := start(t)
 	conn := h.connect()
 	c := &client{t: t, conn: conn, stream: 1, segments: map[uint32]mapping{}}
-	c.send(wire.KindOpen, wire.Open{Recipe: json.RawMessage(good), Config: json.RawMessage(`{}`), State: json.RawMessage(`{"sources":{"files":{"position":99}}}`)})
+	c.send(wire.KindOpen, wire.Open{Recipe: json.RawMessage(good), Config: json.RawMessage(`{}`),
+		State: json.RawMessage(`{"sources":{"files":{"position":99}}}`)})
 	var e wire.Error
 	if c.decode(c.expect(wire.KindError), &e); e.Code != wire.CodeRecipe {
 		t.Fatalf("%+v", e)
@@ -145,7 +146,8 @@ func TestStreamsHaveRisingNumbers(t *testing.T) {
 // must not think that it holds too much.
 func TestWaitingEndsWithTheStream(t *testing.T) {
 	leak.Check(t)
-	c := open(t, recipeFor(phototest.Folder(t, 60)), `{"hold_limit":13000,"prefetch":1}`) // four batches of 3,200 bytes, and the pool has four
+	// four batches of 3,200 bytes, and the pool has four
+	c := open(t, recipeFor(phototest.Folder(t, 60)), `{"hold_limit":13000,"prefetch":1}`)
 	held := 0
 	for held < 4 {
 		c.next(wire.Next{Waiting: true})
@@ -283,7 +285,8 @@ func TestReplayTellsOfRows(t *testing.T) {
 	for _, replay := range []int64{-1, 1 << 40} {
 		conn := start(t).connect()
 		bad := &client{t: t, conn: conn, stream: 1, segments: map[uint32]mapping{}}
-		bad.send(wire.KindOpen, wire.Open{Recipe: json.RawMessage(recipeFor(root)), Config: json.RawMessage(`{"epochs":3}`), Replay: &replay})
+		bad.send(wire.KindOpen, wire.Open{Recipe: json.RawMessage(recipeFor(root)),
+			Config: json.RawMessage(`{"epochs":3}`), Replay: &replay})
 		if e := bad.failure(); e.Code != wire.CodeRecipe || !strings.Contains(e.Message, fmt.Sprint("batch ", replay)) {
 			t.Errorf("%+v", e)
 		}

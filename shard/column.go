@@ -12,7 +12,9 @@ import (
 
 // Column is a field that is read.
 type Column struct {
-	From string      // its name in the shards; "json.caption" is a member of what is in the part "json", "jpg;png" the first that a sample has
+	// its name in the shards; "json.caption" is a member of what is in the part "json",
+	// "jpg;png" the first that a sample has
+	From string
 	Type sample.Type // the zero Type: what it is
 }
 

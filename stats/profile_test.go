@@ -16,17 +16,23 @@ import (
 func profiles() map[string]pipe.Report {
 	return map[string]pipe.Report{
 		"profile": {Items: 512, Stages: []pipe.StageProfile{
-			{Name: "files", Kind: "source", Trials: []pipe.Trial{{Workers: 1, In: 512, Out: 512, Took: time.Millisecond, Rate: 512000, Source: 512000}}},
+			{Name: "files", Kind: "source", Trials: []pipe.Trial{{Workers: 1, In: 512, Out: 512,
+				Took: time.Millisecond, Rate: 512000, Source: 512000}}},
 			{Name: "read", Kind: "map", Trials: []pipe.Trial{
-				{Workers: 1, In: 256, Out: 256, Rate: 12345, Source: 12345, Mean: 81 * time.Microsecond, P50: 70 * time.Microsecond, P99: 200 * time.Microsecond},
-				{Workers: 2, In: 256, Out: 256, Rate: 23456, Source: 23456, Mean: 9 * time.Microsecond, P50: 8 * time.Microsecond, P99: 20 * time.Microsecond, Sampled: true},
+				{Workers: 1, In: 256, Out: 256, Rate: 12345, Source: 12345, Mean: 81 * time.Microsecond,
+					P50: 70 * time.Microsecond, P99: 200 * time.Microsecond},
+				{Workers: 2, In: 256, Out: 256, Rate: 23456, Source: 23456, Mean: 9 * time.Microsecond,
+					P50: 8 * time.Microsecond, P99: 20 * time.Microsecond, Sampled: true},
 			}},
 			{Name: fused, Kind: "fill", Trials: []pipe.Trial{
-				{Workers: 1, In: 256, Out: 8, Rate: 1423.4, Source: 1423.4, Mean: 702 * time.Microsecond, P50: 650 * time.Microsecond, P99: 2 * time.Millisecond},
-				{Workers: 2, In: 256, Out: 8, Rate: 2810, Source: 2810, Mean: 711 * time.Microsecond, P50: 660 * time.Microsecond, P99: 2 * time.Millisecond},
+				{Workers: 1, In: 256, Out: 8, Rate: 1423.4, Source: 1423.4, Mean: 702 * time.Microsecond,
+					P50: 650 * time.Microsecond, P99: 2 * time.Millisecond},
+				{Workers: 2, In: 256, Out: 8, Rate: 2810, Source: 2810, Mean: 711 * time.Microsecond,
+					P50: 660 * time.Microsecond, P99: 2 * time.Millisecond},
 			}},
 		}},
-		"profile_one":     {Items: 3, Stages: []pipe.StageProfile{{Name: "files", Kind: "source", Trials: []pipe.Trial{{Workers: 1, In: 3, Out: 3, Took: 1, Rate: 3e9, Source: 3e9}}}}},
+		"profile_one": {Items: 3, Stages: []pipe.StageProfile{{Name: "files", Kind: "source",
+			Trials: []pipe.Trial{{Workers: 1, In: 3, Out: 3, Took: 1, Rate: 3e9, Source: 3e9}}}}},
 		"profile_nothing": {Stages: []pipe.StageProfile{{Name: "files", Kind: "source", Trials: []pipe.Trial{{Workers: 1}}}}},
 	}
 }
@@ -47,7 +53,8 @@ func TestAnyProfileGivesShortLines(t *testing.T) {
 			for range rapid.IntRange(1, 4).Draw(rt, "trials") {
 				s.Trials = append(s.Trials, pipe.Trial{
 					Workers: rapid.IntRange(1, 999).Draw(rt, "workers"), Rate: rate.Draw(rt, "rate"), Source: rate.Draw(rt, "source"),
-					Mean: took.Draw(rt, "mean"), P50: took.Draw(rt, "p50"), P99: took.Draw(rt, "p99"), Sampled: rapid.Bool().Draw(rt, "sampled"),
+					Mean: took.Draw(rt, "mean"), P50: took.Draw(rt, "p50"), P99: took.Draw(rt, "p99"),
+					Sampled: rapid.Bool().Draw(rt, "sampled"),
 				})
 			}
 			r.Stages = append(r.Stages, s)

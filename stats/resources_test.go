@@ -109,7 +109,8 @@ func FuzzSince(f *testing.F) {
 func TestOtherProgramsAreInTheVerdict(t *testing.T) {
 	s := training()
 	s.Loop, s.Waited = s.Elapsed, s.Elapsed*9/10
-	s.Resources = stats.Resources{Elapsed: 10 * time.Second, Cores: 2, Processes: []stats.Process{{Name: "engine", User: 4 * time.Second, System: time.Second}}}
+	s.Resources = stats.Resources{Elapsed: 10 * time.Second, Cores: 2,
+		Processes: []stats.Process{{Name: "engine", User: 4 * time.Second, System: time.Second}}}
 	for _, c := range []struct {
 		machine *stats.Machine
 		said    string
@@ -140,7 +141,8 @@ func TestLimitsIsTheStageOfTheVerdict(t *testing.T) {
 		s.Loop = time.Duration(rapid.Int64Range(0, int64(s.Elapsed)).Draw(t, "loop"))
 		s.Waited = time.Duration(rapid.Int64Range(0, int64(s.Loop)).Draw(t, "waited"))
 		for i := range s.Stages {
-			s.Stages[i].Busy, s.Stages[i].Blocked, s.Stages[i].Gated = time.Duration(share.Draw(t, "busy")), time.Duration(share.Draw(t, "blocked")), time.Duration(share.Draw(t, "gated"))
+			s.Stages[i].Busy, s.Stages[i].Blocked, s.Stages[i].Gated = time.Duration(share.Draw(t, "busy")),
+				time.Duration(share.Draw(t, "blocked")), time.Duration(share.Draw(t, "gated"))
 		}
 		verdict, limits := stats.Verdict(s), stats.Limits(s)
 		named := strings.Contains(verdict, "The bottleneck is ") || strings.Contains(verdict, "The CPU is the bottleneck: ")

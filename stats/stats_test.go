@@ -27,20 +27,29 @@ func training() stats.Snapshot {
 		Stats: pipe.Stats{
 			Elapsed: 12345678901, Start: 345 * time.Millisecond, Loop: 12 * time.Second, Waited: 11 * time.Second, Yielded: 125,
 			Stages: []pipe.StageStats{
-				{Name: "files", Kind: "source", Workers: 1, In: 4012, Out: 4012, Starved: 0, Busy: 4 * time.Millisecond, Blocked: 12300 * time.Millisecond, P50: 410, P90: 800, P99: 1200, Sampled: true},
-				{Name: "read", Kind: "map", Workers: 6, In: 4009, Out: 4007, Starved: time.Second, Busy: 9 * time.Second, Blocked: 64 * time.Second, P50: 1234567, P90: 2 * time.Millisecond, P99: 20 * time.Millisecond, Bytes: 1 << 30},
-				{Name: fused, Kind: "fill", Workers: 2, In: 4000, Out: 127, Starved: 300 * time.Millisecond, Busy: 24 * time.Second, Blocked: 100 * time.Millisecond, P50: 5 * time.Millisecond, P90: 8 * time.Millisecond, P99: 999700 * time.Microsecond},
+				{Name: "files", Kind: "source", Workers: 1, In: 4012, Out: 4012, Starved: 0, Busy: 4 * time.Millisecond,
+					Blocked: 12300 * time.Millisecond, P50: 410, P90: 800, P99: 1200, Sampled: true},
+				{Name: "read", Kind: "map", Workers: 6, In: 4009, Out: 4007, Starved: time.Second,
+					Busy: 9 * time.Second, Blocked: 64 * time.Second, P50: 1234567, P90: 2 * time.Millisecond,
+					P99: 20 * time.Millisecond, Bytes: 1 << 30},
+				{Name: fused, Kind: "fill", Workers: 2, In: 4000, Out: 127, Starved: 300 * time.Millisecond,
+					Busy: 24 * time.Second, Blocked: 100 * time.Millisecond, P50: 5 * time.Millisecond,
+					P90: 8 * time.Millisecond, P99: 999700 * time.Microsecond},
 			},
 			Queues: []pipe.QueueStats{
-				{From: "files", To: "read", Cap: 1, Len: 1, Puts: 4012, Gets: 4009, Mean: 0.98, Full: 98 * time.Second, Observed: 100 * time.Second},
-				{From: "read", To: fused, Cap: 12, Len: 12, Puts: 4007, Gets: 4000, Mean: 11.4, Empty: time.Second, Full: 90 * time.Second, Observed: 100 * time.Second},
-				{From: fused, To: "", Cap: 2, Len: 1, Puts: 127, Gets: 125, Mean: 0.043, Empty: 96 * time.Second, Full: 50 * time.Millisecond, Observed: 100 * time.Second},
+				{From: "files", To: "read", Cap: 1, Len: 1, Puts: 4012, Gets: 4009, Mean: 0.98,
+					Full: 98 * time.Second, Observed: 100 * time.Second},
+				{From: "read", To: fused, Cap: 12, Len: 12, Puts: 4007, Gets: 4000, Mean: 11.4,
+					Empty: time.Second, Full: 90 * time.Second, Observed: 100 * time.Second},
+				{From: fused, To: "", Cap: 2, Len: 1, Puts: 127, Gets: 125, Mean: 0.043, Empty: 96 * time.Second,
+					Full: 50 * time.Millisecond, Observed: 100 * time.Second},
 			},
 		},
 		Memory: stats.Memory{
 			Limit: 512 << 20, Used: 84 << 20, Peak: 102 << 20,
-			Purposes: []stats.Purpose{{Name: "batches", Used: 61 << 20, Peak: 61 << 20}, {Name: "files", Used: 3 << 20, Peak: 5 << 20}, {Name: "decoder", Peak: 999}},
-			Batches:  stats.Batches{Slots: 5, Leased: 2, Bytes: 61 << 20},
+			Purposes: []stats.Purpose{{Name: "batches", Used: 61 << 20, Peak: 61 << 20},
+				{Name: "files", Used: 3 << 20, Peak: 5 << 20}, {Name: "decoder", Peak: 999}},
+			Batches: stats.Batches{Slots: 5, Leased: 2, Bytes: 61 << 20},
 		},
 		Decoder: "libjpeg-turbo",
 	}
@@ -50,7 +59,8 @@ func training() stats.Snapshot {
 func used() stats.Resources {
 	process := func(name string, pid int, cpu time.Duration, resident int64) stats.Process {
 		return stats.Process{
-			Name: name, PID: pid, User: cpu, System: cpu / 10, Threads: 3, Resident: new(resident), Shared: new(resident / 4), Peak: new(resident * 2), Swapped: new(int64(0)),
+			Name: name, PID: pid, User: cpu, System: cpu / 10, Threads: 3, Resident: new(resident),
+			Shared: new(resident / 4), Peak: new(resident * 2), Swapped: new(int64(0)),
 			Read: new(resident / 2), ReadDisk: new(int64(4096)), Written: new(int64(0)), WrittenDisk: new(int64(0)),
 		}
 	}
@@ -108,7 +118,8 @@ func cases() map[string]stats.Snapshot {
 	bad.Resources = used()
 
 	alone := training()
-	alone.Resources = stats.Resources{Elapsed: 10 * time.Second, Cores: 1, Processes: []stats.Process{{Name: "engine", PID: 7, User: 9 * time.Second}}}
+	alone.Resources = stats.Resources{Elapsed: 10 * time.Second, Cores: 1,
+		Processes: []stats.Process{{Name: "engine", PID: 7, User: 9 * time.Second}}}
 	whole := training()
 	whole.Stages = append(whole.Stages[:2:2], pipe.StageStats{Name: "group batch", Kind: "aggregate", Workers: 1, In: 4000, Out: 125},
 		pipe.StageStats{Name: "batch", Kind: "fill", Workers: 2, In: 125, Out: 125})
@@ -118,17 +129,21 @@ func cases() map[string]stats.Snapshot {
 	cached := training() // and one that asked for no more than there was
 	cached.Stages[2].Ahead = cached.Stages[2].In
 	return map[string]stats.Snapshot{
-		"ahead": ahead, "cached": cached, "whole": whole, "decoder": training(), "consumer": slow, "processors": gated, "disk": disk, "calm": calm, "items": items, "begun": begun, "first": first, "main": main, "handed": handed, "nothing": {}, "bad": bad, "alone": alone,
+		"ahead": ahead, "cached": cached, "whole": whole, "decoder": training(), "consumer": slow,
+		"processors": gated, "disk": disk, "calm": calm, "items": items, "begun": begun, "first": first,
+		"main": main, "handed": handed, "nothing": {}, "bad": bad, "alone": alone,
 	}
 }
 
 // A source and a step whose functions share two workers: the source waits for them all
 // the time, and works little.
 func TestWorkersThatStagesShare(t *testing.T) {
-	s := stats.Snapshot{Stats: pipe.Stats{Elapsed: 10 * time.Second, Yielded: 100, Loop: 10 * time.Second, Waited: 10 * time.Second, Stages: []pipe.StageStats{
-		{Name: "read", Workers: 2, InFlightPerWorker: 64, Busy: time.Second, Queued: 1279 * time.Second},
-		{Name: "map+batch", Workers: 2, InFlightPerWorker: 64, Busy: 18 * time.Second, Starved: 200 * time.Second, Queued: 1062 * time.Second},
-	}}}
+	s := stats.Snapshot{Stats: pipe.Stats{Elapsed: 10 * time.Second, Yielded: 100, Loop: 10 * time.Second,
+		Waited: 10 * time.Second, Stages: []pipe.StageStats{
+			{Name: "read", Workers: 2, InFlightPerWorker: 64, Busy: time.Second, Queued: 1279 * time.Second},
+			{Name: "map+batch", Workers: 2, InFlightPerWorker: 64, Busy: 18 * time.Second,
+				Starved: 200 * time.Second, Queued: 1062 * time.Second},
+		}}}
 	if got := stats.Limits(s); got != "map+batch" {
 		t.Errorf("%q limits: %s", got, stats.Verdict(s))
 	}
@@ -164,12 +179,15 @@ func TestAnyNumbersGiveShortLines(t *testing.T) {
 	number := rapid.Int64Range(0, 1<<50)
 	name := rapid.StringMatching(`[a-z]{1,20}(\+[a-z_]{1,40}){0,6}`)
 	rapid.Check(t, func(t *rapid.T) {
-		s := stats.Snapshot{Stats: pipe.Stats{Elapsed: duration.Draw(t, "elapsed"), Waited: duration.Draw(t, "waited"), Yielded: number.Draw(t, "yielded")}}
+		s := stats.Snapshot{Stats: pipe.Stats{Elapsed: duration.Draw(t, "elapsed"), Waited: duration.Draw(t, "waited"),
+			Yielded: number.Draw(t, "yielded")}}
 		for range rapid.IntRange(0, 4).Draw(t, "stages") {
 			n := name.Draw(t, "name")
 			s.Stages = append(s.Stages, pipe.StageStats{
-				Name: n, Workers: rapid.IntRange(1, 999).Draw(t, "workers"), In: number.Draw(t, "in"), Out: number.Draw(t, "out"), Lost: number.Draw(t, "lost"),
-				Starved: duration.Draw(t, "starved"), Busy: duration.Draw(t, "busy"), Blocked: duration.Draw(t, "blocked"), Gated: duration.Draw(t, "gated"),
+				Name: n, Workers: rapid.IntRange(1, 999).Draw(t, "workers"), In: number.Draw(t, "in"),
+				Out: number.Draw(t, "out"), Lost: number.Draw(t, "lost"),
+				Starved: duration.Draw(t, "starved"), Busy: duration.Draw(t, "busy"),
+				Blocked: duration.Draw(t, "blocked"), Gated: duration.Draw(t, "gated"),
 				Replaced: number.Draw(t, "replaced"), Retried: number.Draw(t, "retried"),
 				P50: duration.Draw(t, "p50"), P99: duration.Draw(t, "p99"), Sampled: rapid.Bool().Draw(t, "sampled"),
 			})
@@ -179,7 +197,8 @@ func TestAnyNumbersGiveShortLines(t *testing.T) {
 				Read: amount("read"), ReadDisk: amount("disk"), Written: amount("written"),
 			})
 			s.Resources.Elapsed, s.Resources.Network = duration.Draw(t, "since"), &stats.Network{Received: number.Draw(t, "received")}
-			s.Queues = append(s.Queues, pipe.QueueStats{From: n, Cap: 1000, Mean: 999.99, Empty: duration.Draw(t, "empty"), Full: 1, Observed: duration.Draw(t, "observed")})
+			s.Queues = append(s.Queues, pipe.QueueStats{From: n, Cap: 1000, Mean: 999.99,
+				Empty: duration.Draw(t, "empty"), Full: 1, Observed: duration.Draw(t, "observed")})
 		}
 		text := stats.Text(s)
 		for line := range strings.SplitSeq(text, "\n") {

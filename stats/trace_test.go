@@ -77,7 +77,8 @@ func TestTraceOfARun(t *testing.T) {
 			}
 			return v, nil
 		}
-		merged := pipe.Merge([]pipe.Flow[int]{pipe.From("numbers", pipetest.Numbers{N: 3})}, pipe.MergeOpts{Name: "merge", Order: pipe.RoundRobin})
+		merged := pipe.Merge([]pipe.Flow[int]{pipe.From("numbers", pipetest.Numbers{N: 3})},
+			pipe.MergeOpts{Name: "merge", Order: pipe.RoundRobin})
 		f := pipe.Map(pipe.Map(merged, slow, pipe.Opts{Name: "read", Ordered: true}), slow, pipe.Opts{Name: "decode", Ordered: true})
 		run, err := pipe.Start(t.Context(), f, pipe.Config{Hooks: trace.Hooks(), Epoch: 4, Failures: pipe.Policy{Skip: true, Count: -1}})
 		if err != nil {
@@ -102,7 +103,8 @@ func TestTraceOfARun(t *testing.T) {
 				t.Errorf("%+v", e)
 			}
 			args, _ := json.Marshal(e.Args)
-			lines = append(lines, fmt.Sprintf("%s %s: %s %s %v+%v %s %s %v %v", e.Ph, names[e.TID], e.Cat, e.Name, e.Ts, e.Dur, args, e.BindID, e.FlowIn, e.FlowOut))
+			lines = append(lines, fmt.Sprintf("%s %s: %s %s %v+%v %s %s %v %v", e.Ph, names[e.TID],
+				e.Cat, e.Name, e.Ts, e.Dur, args, e.BindID, e.FlowIn, e.FlowOut))
 		}
 		for _, want := range []string{
 			`X read 0: operation read 0+1.5e+06 {"epoch":4,"index":0,"key":"n�0\"\n","position":0,"source":"numbers"} 0x40000000000 false true`,
@@ -137,7 +139,8 @@ func TestTraceKeepsWhatItIsTold(t *testing.T) {
 			s := pipe.Span{
 				Stage: text.Draw(rt, "stage"), Worker: rapid.IntRange(0, 3).Draw(rt, "worker"),
 				Kind:  pipe.SpanKind(rapid.IntRange(0, 6).Draw(rt, "kind")),
-				Begin: began.Add(time.Duration(rapid.Int64Range(0, 1e12).Draw(rt, "begin"))), Took: time.Duration(rapid.Int64Range(0, 1e12).Draw(rt, "took")),
+				Begin: began.Add(time.Duration(rapid.Int64Range(0, 1e12).Draw(rt, "begin"))),
+				Took:  time.Duration(rapid.Int64Range(0, 1e12).Draw(rt, "took")),
 				Items: rapid.IntRange(0, 5).Draw(rt, "items"),
 			}
 			if rapid.Bool().Draw(rt, "item") {
@@ -169,7 +172,8 @@ func TestTraceKeepsWhatItIsTold(t *testing.T) {
 		all = slices.DeleteFunc(all, func(e event) bool { return e.Ph != "X" })
 		begun := make(map[string]bool)
 		told = slices.DeleteFunc(told, func(s pipe.Span) bool { // what a worker does before its first item
-			idle := slices.Contains([]pipe.SpanKind{pipe.Starved, pipe.Blocked, pipe.Gated, pipe.Queued}, s.Kind) || s.Kind == pipe.Work && s.Item == nil && s.Items == 0
+			idle := slices.Contains([]pipe.SpanKind{pipe.Starved, pipe.Blocked, pipe.Gated, pipe.Queued}, s.Kind) ||
+				s.Kind == pipe.Work && s.Item == nil && s.Items == 0
 			worker := fmt.Sprint(s.Worker, " ", s.Stage)
 			begun[worker] = begun[worker] || s.Worker == 0 || !idle
 			return !begun[worker]
@@ -351,7 +355,10 @@ func TestTraceBegunInTheMiddle(t *testing.T) {
 }
 
 func BenchmarkTrace(b *testing.B) {
-	trace := stats.NewTrace(io.Discard, stats.TraceOptions{Name: func(any) (string, int64) { return "data/train/n01440764/n01440764_10026.JPEG", 12345 }})
+	trace := stats.NewTrace(io.Discard, stats.TraceOptions{Name: func(any) (string,
+		int64) {
+		return "data/train/n01440764/n01440764_10026.JPEG", 12345
+	}})
 	s := pipe.Span{Stage: "decode_image", Begin: time.Now(), Took: 812345, Items: 1, Item: b, Source: "files", Epoch: 1, Pos: 123456}
 	b.ReportAllocs()
 	for b.Loop() {

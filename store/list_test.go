@@ -49,7 +49,8 @@ func list(t *testing.T, root, pattern string) []string {
 
 func TestList(t *testing.T) {
 	root := t.TempDir()
-	plant(t, root, "b/x.jpg", "a/y.jpg", "a.jpg", "a/z.JPG", "a/n.txt", "a/.hidden.jpg", ".h/x.jpg", "empty/", "one -> a/y.jpg", "deep/er/est/w.jpeg", "lost.jpg -> nowhere", "in/a -> ../a")
+	plant(t, root, "b/x.jpg", "a/y.jpg", "a.jpg", "a/z.JPG", "a/n.txt", "a/.hidden.jpg", ".h/x.jpg",
+		"empty/", "one -> a/y.jpg", "deep/er/est/w.jpeg", "lost.jpg -> nowhere", "in/a -> ../a")
 	for _, c := range []struct {
 		pattern string
 		want    []string
@@ -60,7 +61,8 @@ func TestList(t *testing.T) {
 		{"a/", []string{"a/y.jpg", "a/z.JPG"}},
 		{"in", []string{"in/a/y.jpg", "in/a/z.JPG"}},
 		{".h", []string{".h/x.jpg"}},
-		{".", []string{"./a.jpg", "./a/y.jpg", "./a/z.JPG", "./b/x.jpg", "./deep/er/est/w.jpeg", "./in/a/y.jpg", "./in/a/z.JPG", "./lost.jpg"}},
+		{".", []string{"./a.jpg", "./a/y.jpg", "./a/z.JPG", "./b/x.jpg", "./deep/er/est/w.jpeg",
+			"./in/a/y.jpg", "./in/a/z.JPG", "./lost.jpg"}},
 		{"*/*.jpg", []string{"a/y.jpg", "b/x.jpg"}},
 		{"*.jpg", []string{"a.jpg", "lost.jpg"}},
 		{"**/x.jpg", []string{"b/x.jpg"}},
@@ -85,7 +87,8 @@ func TestBase(t *testing.T) {
 		t.Fatal(err)
 	}
 	for pattern, want := range map[string]string{
-		"birds": "birds", "birds/": "birds/", "birds/*.jpg": "birds/", "birds/**/*.jpg": "birds/", "*/a.jpg": "", "birds/a.jpg": "birds/", root + "/birds": root + "/birds",
+		"birds": "birds", "birds/": "birds/", "birds/*.jpg": "birds/", "birds/**/*.jpg": "birds/",
+		"*/a.jpg": "", "birds/a.jpg": "birds/", root + "/birds": root + "/birds",
 	} {
 		if got, err := store.Base(t.Context(), root, pattern); got != want || err != nil {
 			t.Errorf("%s: %q, %v", pattern, got, err)
@@ -140,25 +143,33 @@ func TestLinksThatLeadRound(t *testing.T) {
 
 func TestListsThatAreRefused(t *testing.T) {
 	root := t.TempDir()
-	plant(t, root, "data/train/a/x.jpg", "data/train/a/n.txt", "data/train/b/", "data/[v2]/x.jpg", "notes/n.txt", "notes/m.txt", "file.jpg", "dead -> nowhere")
+	plant(t, root, "data/train/a/x.jpg", "data/train/a/n.txt", "data/train/b/", "data/[v2]/x.jpg",
+		"notes/n.txt", "notes/m.txt", "file.jpg", "dead -> nowhere")
 	for _, c := range []struct{ pattern, want string }{
 		{"", `store: the pattern is empty`},
 		{"a\x00*", `store: the pattern "a\x00*" contains a zero byte`},
 		{"*/../x", `store: the pattern "*/../x" has .. after a wildcard`},
 		{"data/*/", `store: the pattern "data/*/" names folders; write "data/*/*" for the files in them, or "data/*/**" for all below`},
-		{"*" + strings.Repeat("/a", 64), `store: the pattern "*` + strings.Repeat("/a", 64) + `" has more than 64 names after the first wildcard`},
+		{"*" + strings.Repeat("/a", 64), `store: the pattern "*` + strings.Repeat("/a", 64) +
+			`" has more than 64 names after the first wildcard`},
 		{"missing", `store: no files: "missing" does not exist; the nearest folder that does is "ROOT"`},
-		{"data/trian/*/*.jpg", `store: no files: "data/trian/*/*.jpg" matches nothing: "data/trian/" does not exist; the nearest folder that does is "ROOT/data"`},
+		{"data/trian/*/*.jpg",
+			`store: no files: "data/trian/*/*.jpg" matches nothing: "data/trian/" does not exist; the nearest folder that does is "ROOT/data"`},
 		{"file.jpg/*/*.jpg", `store: no files: "file.jpg/*/*.jpg" matches nothing: "file.jpg/" is a file, not a folder`},
-		{"file.jpg/x/*.jpg", `store: no files: "file.jpg/x/*.jpg" matches nothing: "file.jpg/x/" does not exist; "ROOT/file.jpg" is a file, not a folder`},
+		{"file.jpg/x/*.jpg",
+			`store: no files: "file.jpg/x/*.jpg" matches nothing: "file.jpg/x/" does not exist; "ROOT/file.jpg" is a file, not a folder`},
 		{"dead", `store: no files: "dead" is a link to "nowhere", which does not exist`},
 		{"data/train/*/*.png", `store: no files: "data/train/*/*.png" matches nothing in "ROOT/data/train"`},
-		{"data/train/*/*.JPG", `store: no files: "data/train/*/*.JPG" matches nothing in "ROOT/data/train"; "data/train/*/*.jpg" matches 1`},
+		{"data/train/*/*.JPG",
+			`store: no files: "data/train/*/*.JPG" matches nothing in "ROOT/data/train"; "data/train/*/*.jpg" matches 1`},
 		{"data/**/*.jpeg", `store: no files: "data/**/*.jpeg" matches nothing in "ROOT/data"; "data/**/*.jpg" matches 2`},
-		{"data/train/*", `store: no files: "data/train/*" matches only folders (2); write "data/train/*/*" for the files in them, or "data/train/*/**" for all below`},
-		{"*/train", `store: no files: "*/train" matches only folders (1); write "*/train/*" for the files in them, or "*/train/**" for all below`},
+		{"data/train/*",
+			`store: no files: "data/train/*" matches only folders (2); write "data/train/*/*" for the files in them, or "data/train/*/**" for all below`},
+		{"*/train",
+			`store: no files: "*/train" matches only folders (1); write "*/train/*" for the files in them, or "*/train/**" for all below`},
 		{"data/[v2]/*.png", `store: no files: "data/[v2]/*.png" matches nothing in "ROOT/data"`},
-		{"data/[v2]/x.jpg", `store: no files: "data/[v2]/x.jpg" matches nothing in "ROOT/data"; something of exactly this name exists: to name it, write [[] for [, [*] for * and [?] for ?`},
+		{"data/[v2]/x.jpg",
+			`store: no files: "data/[v2]/x.jpg" matches nothing in "ROOT/data"; something of exactly this name exists: to name it, write [[] for [, [*] for * and [?] for ?`},
 		{"notes", `store: no files: the folder "notes" holds no file that ends in .jpg, .jpeg (2 others)`},
 		{"data/train/b", `store: no files: the folder "data/train/b" holds no file that ends in .jpg, .jpeg (0 others)`},
 	} {

@@ -105,7 +105,8 @@ func TestWhatIsNoFileIsRefused(t *testing.T) {
 	defer l.Close()
 	before := openFiles(t)
 	for name, kind := range map[string]string{
-		"folder": " but a folder", "pipe": " but a pipe", "to pipe": " but a pipe", "socket": "", "/dev/null": " but a device", "/dev/zero": " but a device",
+		"folder": " but a folder", "pipe": " but a pipe", "to pipe": " but a pipe", "socket": "",
+		"/dev/null": " but a device", "/dev/zero": " but a device",
 	} {
 		done := make(chan error, 1)
 		go func() {

@@ -16,9 +16,11 @@ var rewrite = flag.Bool("rewrite", false, "write the golden files again")
 
 func drawBatch(r *rapid.T) *Batch {
 	b := &Batch{
-		Segment: rapid.Uint32().Draw(r, "segment"), Slot: rapid.Uint32().Draw(r, "slot"), Rows: uint32(rapid.IntRange(0, 40).Draw(r, "rows")),
+		Segment: rapid.Uint32().Draw(r, "segment"), Slot: rapid.Uint32().Draw(r, "slot"),
+		Rows:  uint32(rapid.IntRange(0, 40).Draw(r, "rows")),
 		Flags: rapid.Uint32().Draw(r, "flags"), Step: rapid.Int64().Draw(r, "step"), Epoch: rapid.Int64().Draw(r, "epoch"),
-		StateEpoch: rapid.Int64().Draw(r, "state epoch"), Extents: rapid.SliceOfN(rapid.Uint32(), 0, 3).Draw(r, "extents"), Place: rapid.SliceOf(rapid.Byte()).Draw(r, "place"),
+		StateEpoch: rapid.Int64().Draw(r, "state epoch"), Extents: rapid.SliceOfN(rapid.Uint32(),
+			0, 3).Draw(r, "extents"), Place: rapid.SliceOf(rapid.Byte()).Draw(r, "place"),
 	}
 	for range rapid.IntRange(0, 3).Draw(r, "fields") {
 		field := make([]string, b.Rows)
@@ -46,7 +48,8 @@ func TestBatchRoundTrip(t *testing.T) {
 func TestNextRoundTrip(t *testing.T) {
 	var got Next // used again, as the session does
 	rapid.Check(t, func(r *rapid.T) {
-		n := Next{Taken: rapid.Uint32().Draw(r, "taken"), Waiting: rapid.Bool().Draw(r, "waiting"), Waited: rapid.Uint32().Draw(r, "waited")}
+		n := Next{Taken: rapid.Uint32().Draw(r, "taken"), Waiting: rapid.Bool().Draw(r, "waiting"),
+			Waited: rapid.Uint32().Draw(r, "waited")}
 		for range rapid.IntRange(0, 10).Draw(r, "slots") {
 			n.Released = append(n.Released, Slot{rapid.Uint32().Draw(r, "segment"), rapid.Uint32().Draw(r, "slot")})
 		}
@@ -64,7 +67,8 @@ func TestNextRoundTrip(t *testing.T) {
 func TestGolden(t *testing.T) {
 	const path = "testdata/golden.txt"
 	batch := &Batch{Segment: 1, Slot: 2, Rows: 3, Flags: Unpooled, Step: 4, Epoch: 5, StateEpoch: 6, Extents: []uint32{480, 640},
-		Place: []byte(`{"sources":{"files":{"samples":20,"position":7,"ahead":[[8,9],[11,15]]}}}`), Text: [][]string{{"a/1.jpg", "", "b/\xff.jpg"}, {"x", "yy", "zzz"}}}
+		Place: []byte(`{"sources":{"files":{"samples":20,"position":7,"ahead":[[8,9],[11,15]]}}}`),
+		Text:  [][]string{{"a/1.jpg", "", "b/\xff.jpg"}, {"x", "yy", "zzz"}}}
 	lines := []string{
 		"header " + hex.EncodeToString(AppendHeader(nil, Header{Length: 0x01020304, Kind: KindBatch, Stream: 5, Seq: 6})),
 		"segment " + hex.EncodeToString(AppendSegment(nil, Segment{ID: 1, Slots: 5, SlotBytes: 4096, Bytes: 20480})),

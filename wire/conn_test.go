@@ -40,7 +40,8 @@ func TestFramesArriveWholeAndInOrder(t *testing.T) {
 		defer a.Close()
 		defer b.Close()
 		payloads := rapid.SliceOf(rapid.Custom(func(r *rapid.T) []byte {
-			return bytes.Repeat(rapid.SliceOfN(rapid.Byte(), 1, 8).Draw(r, "bytes"), rapid.SampledFrom([]int{0, 1, 1000, 40_000}).Draw(r, "times"))
+			return bytes.Repeat(rapid.SliceOfN(rapid.Byte(), 1, 8).Draw(r, "bytes"),
+				rapid.SampledFrom([]int{0, 1, 1000, 40_000}).Draw(r, "times"))
 		})).Draw(r, "payloads")
 		go func() {
 			for i, p := range payloads {

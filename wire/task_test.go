@@ -43,7 +43,8 @@ func TestTaskRoundTrip(t *testing.T) {
 func TestDoneRoundTrip(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		d := &Done{
-			Segment: rapid.Uint32().Draw(r, "segment"), Slot: rapid.Uint32().Draw(r, "slot"), Flags: rapid.Uint32().Draw(r, "flags"), Bits: rapid.Uint32().Draw(r, "bits"),
+			Segment: rapid.Uint32().Draw(r, "segment"), Slot: rapid.Uint32().Draw(r, "slot"),
+			Flags: rapid.Uint32().Draw(r, "flags"), Bits: rapid.Uint32().Draw(r, "bits"),
 			Extents: rapid.SliceOfN(rapid.Uint64(), 0, 4).Draw(r, "extents"), Failures: rapid.SliceOf(rapid.Byte()).Draw(r, "failures"),
 		}
 		got, err := ParseDone(AppendDone(nil, d))
@@ -66,7 +67,8 @@ func TestATaskKeepsItsPathsInItsText(t *testing.T) {
 }
 
 func FuzzTask(f *testing.F) {
-	f.Add(AppendTask(nil, &Task{Released: []Slot{{1, 2}}, Inputs: []Input{{Path: true, Length: 3}, {At: 4, Length: 5}}, What: []byte("{}"), Text: []byte("/ab")}))
+	f.Add(AppendTask(nil, &Task{Released: []Slot{{1, 2}}, Inputs: []Input{{Path: true, Length: 3}, {At: 4, Length: 5}},
+		What: []byte("{}"), Text: []byte("/ab")}))
 	f.Add(AppendDone(nil, &Done{Extents: []uint64{2, 3}, Failures: []byte("[]")}))
 	f.Fuzz(func(t *testing.T, p []byte) {
 		var task Task

@@ -25,7 +25,8 @@ func benchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench RECIPE",
 		Short: "Measure a recipe with several numbers of workers",
-		Long: `Run a recipe with each number of workers, and print a table: samples per second and their spread, speed-up over the first column, CPU time,
+		Long: `Run a recipe with each number of workers, and print a table: samples per second and their spread, ` +
+			`speed-up over the first column, CPU time,
 memory, where each stage's workers spend their time, and which stage is the bottleneck.
 
 Each number of workers has its own process. They take turns, because machines drift: with --rounds 5 and --seconds 10, each gets five

@@ -11,7 +11,8 @@ func checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check RECIPE…",
 		Short: "Check recipes for mistakes, without reading data",
-		Long: `Check recipes without reading data or importing functions: steps, arguments, the fields between steps, variables, and loader options. Every
+		Long: `Check recipes without reading data or importing functions: steps, arguments, the fields between steps, ` +
+			`variables, and loader options. Every
 other command does this first. Each valid recipe gets a line, each mistake one with its place in the file. The exit code is 2 if there is a
 mistake.`,
 		Example: `  headrace check train.yaml

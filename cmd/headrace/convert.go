@@ -13,7 +13,8 @@ func convertCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "convert RECIPE",
 		Short: "Print a recipe with all defaults, in YAML or JSON",
-		Long: `Print a recipe with variables replaced and all defaults written out, so that it keeps its meaning when a default changes. By default YAML
+		Long: `Print a recipe with variables replaced and all defaults written out, so that it keeps its meaning when ` +
+			`a default changes. By default YAML
 becomes JSON and JSON becomes YAML. - is standard input.`,
 		Example: `  headrace convert recipe.yaml
   headrace convert --to yaml --set root=/data recipe.yaml > fixed.yaml

@@ -16,7 +16,8 @@ func doctorCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Show what this machine has, and what is missing",
-		Long: `Examine this machine: CPU, instructions, the cores and memory that a container or batch system allows, limits, shared memory, and what
+		Long: `Examine this machine: CPU, instructions, the cores and memory that a container or batch system allows, ` +
+			`limits, shared memory, and what
 decodes and writes each format. It really decodes images and shares memory, with the loaders' own code.
 
 Each line is a fact: ✓ all is well, ! could be better, ✗ missing or not working; after ! and ✗ comes what to do. The exit code is 1 if

@@ -17,7 +17,8 @@ func explainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain PROGRAM [ARGUMENT…]",
 		Short: "Measure what a faster loader would bring to a program",
-		Long: `Run a Python program with any loader (PyTorch's DataLoader, StatefulDataLoader, Grain, tf.data, or Headrace), and measure what a faster one
+		Long: `Run a Python program with any loader (PyTorch's DataLoader, StatefulDataLoader, Grain, tf.data, or ` +
+			`Headrace), and measure what a faster one
 would bring. It keeps the first batches, times --batches as they come, then as many of the kept ones, at no cost. Then it ends the program,
 and you see how fast it was, how long it waited for its loader, and how fast it would be with a loader that costs nothing.
 

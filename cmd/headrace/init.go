@@ -24,7 +24,8 @@ func initCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "init FOLDER",
 		Short: "Print a first recipe for a folder",
-		Long: `Print a training recipe for the files in a folder: images, recordings, videos or arrays (.npy), told by name. Subfolders become classes.
+		Long: `Print a training recipe for the files in a folder: images, recordings, videos or arrays (.npy), told ` +
+			`by name. Subfolders become classes.
 Nothing is written: send the output to a file, and edit it.`,
 		Example: `  headrace init data/train > train.yaml
   headrace inspect train.yaml

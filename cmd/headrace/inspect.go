@@ -32,7 +32,8 @@ reported with line and column, and exit code 2.
 For shards, such as train.tar, 'train-{000..129}.tar' or a folder of them, it lists the format, the number of samples, their fields with
 types and sizes, and the step that reads them. With --format, all arguments are shards.
 
-For videos and recordings, such as film.mkv or talk.ogg, it says what they are, and whether one is a live recording, whose file has no end.`,
+For videos and recordings, such as film.mkv or talk.ogg, it says what they are, and whether one is a live ` +
+			`recording, whose file has no end.`,
 		Example: `  headrace inspect train.yaml
   headrace inspect train.yaml --set root=data/val --samples 20
   headrace inspect train.yaml --json | jq '.engine.batches_per_epoch'

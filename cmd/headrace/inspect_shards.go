@@ -166,7 +166,9 @@ func (i *inspectedShards) print(out io.Writer) error {
 	if i.Shards > 1 {
 		shards += " of " + each
 	}
-	if _, err := fmt.Fprintf(out, "%s: %s in %s, %s\n\n", i.Format, words.Plural(i.Samples, "sample"), shards, bytesize.Text(i.Bytes)); err != nil {
+	_, err := fmt.Fprintf(out, "%s: %s in %s, %s\n\n", i.Format, words.Plural(i.Samples, "sample"), shards,
+		bytesize.Text(i.Bytes))
+	if err != nil {
 		return err
 	}
 	rows := [][]string{{"field", "type", "samples", "bytes", "largest"}}
@@ -205,7 +207,8 @@ func (i *inspectedShards) print(out io.Writer) error {
 			words.Plural(i.Samples/i.Blocks, "sample"))
 	}
 	if i.Index != nil && i.Samples > 0 {
-		fmt.Fprintf(out, "index: %s, %s, %.1f bytes a sample\n", i.Index.Path, bytesize.Text(i.Index.Bytes), float64(i.Index.Bytes)/float64(i.Samples))
+		fmt.Fprintf(out, "index: %s, %s, %.1f bytes a sample\n", i.Index.Path, bytesize.Text(i.Index.Bytes),
+			float64(i.Index.Bytes)/float64(i.Samples))
 	}
 	return nil
 }

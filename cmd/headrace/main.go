@@ -38,7 +38,8 @@ func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "headrace",
 		Short: "Load data for training and inference with every core",
-		Long: `Headrace reads samples, decodes and transforms them on every core, and hands batches to a training or inference program through shared
+		Long: `Headrace reads samples, decodes and transforms them on every core, and hands batches to a training or ` +
+			`inference program through shared
 memory.
 
 You normally use the Python package headrace, which starts this program itself. These commands run, measure and explain recipes in files.

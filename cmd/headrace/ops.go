@@ -15,7 +15,8 @@ func opsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ops [OPERATION]",
 		Short: "List the operations of recipes, or explain one",
-		Long: `List all operations for the steps of a recipe, or explain one: what it does, and its arguments with types and defaults. Python's methods
+		Long: `List all operations for the steps of a recipe, or explain one: what it does, and its arguments with ` +
+			`types and defaults. Python's methods
 have the same names and arguments.`,
 		Example: `  headrace ops
   headrace ops random_resized_crop`,

@@ -23,7 +23,8 @@ func previewCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "preview RECIPE -o SHEET",
 		Short: "Draw the first samples as a contact sheet",
-		Long: `Draw a contact sheet: the first samples of an epoch after all steps, each with its class and key. The recipe is above, with the type and
+		Long: `Draw a contact sheet: the first samples of an epoch after all steps, each with its class and key. The ` +
+			`recipe is above, with the type and
 shape that training gets.
 
 Pixels are those of the batches, shuffled, cropped and flipped by the recipe's seeds. normalize is reverted, so that you see the image; of

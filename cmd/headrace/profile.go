@@ -28,7 +28,8 @@ func profileCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "profile RECIPE",
 		Short: "Measure each stage of a recipe alone",
-		Long: `Run each stage of a recipe alone, as fast as it can, with each number of workers. The table says how many samples per second a stage can
+		Long: `Run each stage of a recipe alone, as fast as it can, with each number of workers. The table says how ` +
+			`many samples per second a stage can
 do, how much more workers help, and how long an operation takes. The sentence above it names the bottleneck, and the next one.
 
 headrace bench measures the whole recipe, headrace profile its parts. --fuse=false separates the operations of a fused stage.

@@ -31,7 +31,8 @@ func replayCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "replay RECIPE --state FILE",
 		Short: "Make a batch of a run again, with the origin of its rows",
-		Long: `Make one batch again, bit for bit: number --batch after a saved state, 0 for the next one. For each row it prints the sample's source,
+		Long: `Make one batch again, bit for bit: number --batch after a saved state, 0 for the next one. For each ` +
+			`row it prints the sample's source,
 index, key and position in the epoch, and what random operations drew; for each field the SHA-256 of its bytes.
 
 The state is a JSON file with what loader.state_dict() returned: one record, or a list of several ranks' records. The batch is that of the

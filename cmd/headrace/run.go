@@ -30,7 +30,8 @@ func runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run RECIPE",
 		Short: "Run a recipe, and write the samples with --out",
-		Long: `Run a recipe in this process as a training program would, and say what the bottleneck is. This tells you whether every file can be read,
+		Long: `Run a recipe in this process as a training program would, and say what the bottleneck is. This tells ` +
+			`you whether every file can be read,
 and how fast. It runs one epoch unless the recipe sets a number. "-" reads the recipe from standard input.
 
 Progress goes to standard error: a bar on a terminal, else a line every ten seconds. The result goes to standard output, with --stats as a

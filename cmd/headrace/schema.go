@@ -11,7 +11,8 @@ func schemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of recipes, for editors",
-		Long: `Print the JSON Schema (draft 2020-12) of recipes. With it, editors complete and explain operations and arguments, and mark mistakes while
+		Long: `Print the JSON Schema (draft 2020-12) of recipes. With it, editors complete and explain operations and ` +
+			`arguments, and mark mistakes while
 you type. In YAML, refer to it in a comment at the top:
 
   # yaml-language-server: $schema=recipe.schema.json

@@ -11,7 +11,8 @@ func serveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve --fd N",
 		Short: "Be the engine of the program that started this one",
-		Long: `Serve the program that started this one, over a socket that it left open; it ends with that program. Client libraries call this, people do
+		Long: `Serve the program that started this one, over a socket that it left open; it ends with that program. ` +
+			`Client libraries call this, people do
 not: docs/protocol.md describes the messages.`,
 		Args:        cobra.NoArgs,
 		Hidden:      true,

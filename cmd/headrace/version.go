@@ -19,7 +19,8 @@ func versionCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, the commit, and what is linked in",
-		Long: `Print the version, the commit, the CPU instructions used for pixels, what decodes and writes each format, and which FFmpeg decodes video.
+		Long: `Print the version, the commit, the CPU instructions used for pixels, what decodes and writes each ` +
+			`format, and which FFmpeg decodes video.
 Pixels depend on the decoders: include this in bug reports.`,
 		Example: `  headrace version
   headrace version --json | jq -r .features.decoders.jpeg`,

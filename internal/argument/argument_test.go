@@ -30,7 +30,8 @@ func TestFields(t *testing.T) {
 	for _, f := range FieldsOf(new(held)) {
 		text += fmt.Sprintf("%s %t: %s\n", Name(f), Required(f), Takes(f.Type))
 	}
-	want := "size false: a size\nsizes true: a list, each a size\nword false: text\nratio false: a list of 2, each a whole number, at least 0\n"
+	want := "size false: a size\nsizes true: a list, each a size\nword false: text\nratio false: " +
+		"a list of 2, each a whole number, at least 0\n"
 	if text != want {
 		t.Errorf("got\n%swant\n%s", text, want)
 	}

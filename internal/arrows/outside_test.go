@@ -41,7 +41,8 @@ func TestUsersNeedNoC(t *testing.T) {
 			copyFile(t, filepath.Join(folder, name), from)
 		}
 		// The lines that docs/guide/go.md tells people to write.
-		module := "module example.org/user\n\ngo 1.26\n\nrequire github.com/headrace/headrace v0.0.0\n\nreplace github.com/headrace/headrace => " + root + "\n"
+		module := "module example.org/user\n\ngo 1.26\n\nrequire github.com/headrace/headrace " +
+			"v0.0.0\n\nreplace github.com/headrace/headrace => " + root + "\n"
 		if err := os.WriteFile(filepath.Join(folder, "go.mod"), []byte(module), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,8 @@ import "testing"
 
 func TestParse(t *testing.T) {
 	for text, want := range map[string]int64{
-		"1": 1, "1073741824": 1 << 30, "512MiB": 512 << 20, "2GB": 2e9, "2 gb": 2e9, " 1.5 KiB ": 1536, "3b": 3, "1e3": 1000, "1tib": 1 << 40,
+		"1": 1, "1073741824": 1 << 30, "512MiB": 512 << 20, "2GB": 2e9, "2 gb": 2e9, " 1.5 KiB ": 1536,
+		"3b": 3, "1e3": 1000, "1tib": 1 << 40,
 	} {
 		if got, err := Parse(text); got != want || err != nil {
 			t.Errorf("%q: %d, %v", text, got, err)

@@ -35,7 +35,8 @@ func decoded(t *testing.T, text string) (a args, wrong []string) {
 		t.Fatal(err)
 	}
 	d := Decoder{
-		Vars: &variables.Table{All: []variables.Var{{Name: "n", Value: "3", From: "given"}, {Name: "list", Value: "[4]", From: "given"}, {Name: "none"}}},
+		Vars: &variables.Table{All: []variables.Var{{Name: "n", Value: "3", From: "given"},
+			{Name: "list", Value: "[4]", From: "given"}, {Name: "none"}}},
 		Wrong: func(path string, err error) {
 			key := ""
 			if k := (argument.Keyed{}); errors.As(err, &k) {

@@ -15,8 +15,9 @@ import (
 
 // plain is a machine of eight cores and 16 GiB that lacks nothing.
 var plain = map[string]string{
-	"proc/self/status":                "Name:\theadrace\nCpus_allowed_list:\t0-7\n",
-	"proc/meminfo":                    "MemTotal:       16777216 kB\nMemAvailable:    8388608 kB\nCached:  3145728 kB\nShmem:  1048576 kB\n",
+	"proc/self/status": "Name:\theadrace\nCpus_allowed_list:\t0-7\n",
+	"proc/meminfo": "MemTotal:       16777216 kB\nMemAvailable:    8388608 kB\nCached: " +
+		" 3145728 kB\nShmem:  1048576 kB\n",
 	"proc/cpuinfo":                    "processor\t: 0\nmodel name\t: Example 9000\nflags\t\t: fpu\n",
 	"proc/sys/kernel/osrelease":       "6.1.0-42-amd64\n",
 	"sys/devices/system/cpu/online":   "0-7\n",
@@ -84,7 +85,8 @@ func TestFabricatedMachines(t *testing.T) {
 		"an old kernel": {map[string]string{"proc/sys/kernel/osrelease": "4.19.0-27-amd64\n"}, map[string]want{
 			"Linux": {Low, "4.19.0-27-amd64", "5.3"},
 		}},
-		"one that says nothing": {map[string]string{"proc/self/status": "", "proc/meminfo": "", "proc/cpuinfo": "", "proc/sys/kernel/osrelease": "", "sys/devices/system/cpu/online": "x-y"}, map[string]want{
+		"one that says nothing": {map[string]string{"proc/self/status": "", "proc/meminfo": "", "proc/cpuinfo": "",
+			"proc/sys/kernel/osrelease": "", "sys/devices/system/cpu/online": "x-y"}, map[string]want{
 			"model":     {OK, "unknown, ", ""},
 			"cores":     {OK, fmt.Sprint(runtime.NumCPU()) + " usable", ""},
 			"available": {OK, "1 GiB, as a guess", ""},
@@ -116,7 +118,8 @@ func TestEnvironment(t *testing.T) {
 	e.kernels()
 	e.report.Build.Features.Kernels = ""
 	e.kernels()
-	want := []string{"plain C: this CPU has none", "plain: HEADRACE_SIMD=plain is in the environment", "plain Go: this program was built without C"}
+	want := []string{"plain C: this CPU has none", "plain: HEADRACE_SIMD=plain is in the environment",
+		"plain Go: this program was built without C"}
 	for i, f := range e.report.Findings {
 		if got := f.Fact + ": " + f.Advice; !strings.HasPrefix(got, want[i]) {
 			t.Errorf("%q", got)
@@ -148,7 +151,10 @@ func TestPictures(t *testing.T) {
 
 func TestAVIF(t *testing.T) {
 	var f Finding
-	e := examiner{Machine: Machine{AVIF: func() (string, string, error) { return "", "", fmt.Errorf("%w: no such file", media.ErrUnsupported) }}}
+	e := examiner{Machine: Machine{AVIF: func() (string, string, error) {
+		return "", "",
+			fmt.Errorf("%w: no such file", media.ErrUnsupported)
+	}}}
 	if e.avif(&f); f.Status != Missing || f.Fact != "no such file" || f.Advice != "AVIF images would be decoded" || f.Essential {
 		t.Errorf("%+v", f)
 	}

@@ -17,8 +17,10 @@ func TestUnquoted(t *testing.T) {
 		"": "null", "~": "null", "null": "null", "Null": "null", "NULL": "null", "nULL": `"nULL"`,
 		"true": "true", "True": "true", "TRUE": "true", "false": "false", "False": "false", "FALSE": "false", "tRUE": `"tRUE"`,
 		"yes": `"yes"`, "no": `"no"`, "on": `"on"`, "off": `"off"`, "y": `"y"`, "N": `"N"`,
-		"0": "0", "-0": "-0", "12": "12", "+12": "12", "-12": "-12", "1.50": "1.50", ".5": "0.5", "-.5": "-0.5", "5.": "5.0", "1e3": "1e3", "1.e+3": "1.0e+3", "+.5E-3": "0.5E-3",
-		"0.5": "0.5", "0e1": "0e1", "1_000": `"1_000"`, "1:30": `"1:30"`, "2001-01-01": `"2001-01-01"`, ".": `"."`, "+": `"+"`, "-": `"-"`, "e5": `"e5"`, ".e5": `".e5"`, "--1": `"--1"`,
+		"0": "0", "-0": "-0", "12": "12", "+12": "12", "-12": "-12", "1.50": "1.50", ".5": "0.5",
+		"-.5": "-0.5", "5.": "5.0", "1e3": "1e3", "1.e+3": "1.0e+3", "+.5E-3": "0.5E-3",
+		"0.5": "0.5", "0e1": "0e1", "1_000": `"1_000"`, "1:30": `"1:30"`, "2001-01-01": `"2001-01-01"`,
+		".": `"."`, "+": `"+"`, "-": `"-"`, "e5": `"e5"`, ".e5": `".e5"`, "--1": `"--1"`,
 		"1e": `"1e"`, "inf": `"inf"`, "nan": `"nan"`, "0b1": `"0b1"`, "1.2.3": `"1.2.3"`, "v1": `"v1"`, "<<": `"<<"`, "=": `"="`,
 	} {
 		got, err := unquoted(text)
@@ -27,7 +29,9 @@ func TestUnquoted(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"010": `must be 10, or "010" as text`, "00": `must be 0, or "00" as text`, "-08.5e3": `must be -8.5e3, or "-08.5e3" as text`, "0x1F": "must be finite decimal numbers", "0o7": "must be finite decimal numbers",
+		"010": `must be 10, or "010" as text`, "00": `must be 0, or "00" as text`,
+		"-08.5e3": `must be -8.5e3, or "-08.5e3" as text`, "0x1F": "must be finite decimal numbers",
+		"0o7":  "must be finite decimal numbers",
 		".inf": "must be finite", "-.Inf": "must be finite", ".NaN": "must be finite",
 	} {
 		if got, err := unquoted(text); err == nil || !strings.Contains(err.Error(), want) {
@@ -109,7 +113,8 @@ func TestShapesOfYAML(t *testing.T) {
 // JSON means the same, when it is read as YAML.
 func FuzzYAMLReadsJSON(f *testing.F) {
 	for _, doc := range []string{
-		`{"a": [1, -2.5e3, "x: y", true, null], "b": {"c": "é\n\"\\/"}}`, `[]`, `{}`, `"\udcff\ud83d\ude00 \u2028"`, `[{"a":{"b":[[]]}},"#","- x","{","\u0000","\u007f"]`, "{\n  \"a\" :\n 1\n}", `{"a":1,"a":2}`, `"` + "\ufffd" + `"`,
+		`{"a": [1, -2.5e3, "x: y", true, null], "b": {"c": "é\n\"\\/"}}`, `[]`, `{}`, `"\udcff\ud83d\ude00 \u2028"`,
+		`[{"a":{"b":[[]]}},"#","- x","{","\u0000","\u007f"]`, "{\n  \"a\" :\n 1\n}", `{"a":1,"a":2}`, `"` + "\ufffd" + `"`,
 	} {
 		f.Add(doc)
 	}

@@ -156,18 +156,20 @@ func jobs(t *testing.T) map[string]job {
 	shards := Target{Kind: "tar", Name: "train-%06d.tar"}
 	arrays := Target{Kind: "npy"}
 	return map[string]job{
-		"tar":                 {pipeline(root), 1, headrace.Raise, Options{Target: shards, ShardBytes: 20_000}},
-		"tar, epochs, lost":   {pipeline(spoilt), 2, headrace.Skip, Options{Target: shards, ShardSamples: 4}},
-		"tar, large shards":   {pipeline(root), 2, headrace.Raise, Options{Target: shards}},
-		"tar, tiny shards":    {pipeline(spoilt), 1, headrace.Skip, Options{Target: shards, ShardBytes: 1}},
-		"tar, png":            {pipeline(root), 1, headrace.Raise, Options{Target: shards, ShardSamples: 11, Images: "png"}},
-		"jsonl":               {pipeline(spoilt, &data.Drop{Fields: []string{"image"}}), 2, headrace.Skip, Options{Target: kindOf("jsonl"), ShardSamples: 9}},
-		"parquet":             {pipeline(spoilt), 2, headrace.Skip, Options{Target: kindOf("parquet"), ShardBytes: 2000}},
-		"tfrecord":            {pipeline(root), 1, headrace.Raise, Options{Target: kindOf("tfrecord"), ShardSamples: 8}},
-		"bin":                 {tokens(t, 40), 1, headrace.Raise, Options{Target: kindOf("bin"), ShardSamples: 11}},
-		"npy":                 {pipeline(root), 1, headrace.Raise, Options{Target: arrays}},
-		"npy, epochs, lost":   {pipeline(spoilt), 2, headrace.Skip, Options{Target: arrays}},
-		"npy, floating point": {pipeline(root, &image.Normalize{Mean: []float64{0.5}, Std: []float64{0.25}}), 1, headrace.Raise, Options{Target: arrays}},
+		"tar":               {pipeline(root), 1, headrace.Raise, Options{Target: shards, ShardBytes: 20_000}},
+		"tar, epochs, lost": {pipeline(spoilt), 2, headrace.Skip, Options{Target: shards, ShardSamples: 4}},
+		"tar, large shards": {pipeline(root), 2, headrace.Raise, Options{Target: shards}},
+		"tar, tiny shards":  {pipeline(spoilt), 1, headrace.Skip, Options{Target: shards, ShardBytes: 1}},
+		"tar, png":          {pipeline(root), 1, headrace.Raise, Options{Target: shards, ShardSamples: 11, Images: "png"}},
+		"jsonl": {pipeline(spoilt, &data.Drop{Fields: []string{"image"}}), 2,
+			headrace.Skip, Options{Target: kindOf("jsonl"), ShardSamples: 9}},
+		"parquet":           {pipeline(spoilt), 2, headrace.Skip, Options{Target: kindOf("parquet"), ShardBytes: 2000}},
+		"tfrecord":          {pipeline(root), 1, headrace.Raise, Options{Target: kindOf("tfrecord"), ShardSamples: 8}},
+		"bin":               {tokens(t, 40), 1, headrace.Raise, Options{Target: kindOf("bin"), ShardSamples: 11}},
+		"npy":               {pipeline(root), 1, headrace.Raise, Options{Target: arrays}},
+		"npy, epochs, lost": {pipeline(spoilt), 2, headrace.Skip, Options{Target: arrays}},
+		"npy, floating point": {pipeline(root, &image.Normalize{Mean: []float64{0.5}, Std: []float64{0.25}}),
+			1, headrace.Raise, Options{Target: arrays}},
 	}
 }
 
@@ -188,7 +190,8 @@ func tokens(t *testing.T, documents int) recipe.Recipe {
 		}
 	}
 	return recipe.Recipe{Steps: recipe.Chain{
-		{Args: &input.Files{Pattern: recipe.Path(root)}}, {Args: &flow.Shuffle{}}, {Args: &data.DecodeNPY{To: "tokens", DType: "int32", Shape: recipe.Extents{5}}}, {Args: &flow.Batch{Size: 3}},
+		{Args: &input.Files{Pattern: recipe.Path(root)}}, {Args: &flow.Shuffle{}},
+		{Args: &data.DecodeNPY{To: "tokens", DType: "int32", Shape: recipe.Extents{5}}}, {Args: &flow.Batch{Size: 3}},
 	}}
 }
 

@@ -14,7 +14,8 @@ const goodJournal = `{"headrace_journal": 1, "identity": {"target": "npy", "reci
 // Of rows into which samples are packed, more may have been replaced than rows were
 // written.
 func TestJournalsOfPackedRows(t *testing.T) {
-	j, err := parseJournal([]byte(strings.Replace(goodJournal, `"samples": 2, "lost": 0`, `"samples": 2, "packed": 7, "lost": 0, "replaced": 5`, 1)))
+	j, err := parseJournal([]byte(strings.Replace(goodJournal, `"samples": 2, "lost": 0`,
+		`"samples": 2, "packed": 7, "lost": 0, "replaced": 5`, 1)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,8 @@ func TestTargets(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"", "npy", "npy:", "tar:", "zip:x", "out/train-%06d.tar", "tar:train.tar", "tar:train-%06d", "tar:%d-%d.tar", "tar:%s.tar", "tar:%6d.tar", "tar:%%%d.tar", "tar:%06x.tar",
+		"", "npy", "npy:", "tar:", "zip:x", "out/train-%06d.tar", "tar:train.tar", "tar:train-%06d",
+		"tar:%d-%d.tar", "tar:%s.tar", "tar:%6d.tar", "tar:%%%d.tar", "tar:%06x.tar",
 		"tar:%019d.tar", "tar:%00d.tar", "tar:out-%d/train.tar", "tar:\xff%d.tar", "tar:%d.tar.gz",
 	} {
 		if got, err := ParseTarget(text); err == nil || !strings.Contains(err.Error(), "tar:out/train-%06d.tar") {

@@ -74,7 +74,8 @@ func sameJSON(t *rapid.T, want, got json.RawMessage) {
 // People read it: what it looks like matters.
 func TestWhatIsWritten(t *testing.T) {
 	r := recipe.Recipe{Seed: 7, Steps: []recipe.Step{
-		{Args: &input.Files{Paths: []recipe.Path{"a.jpg", "no", "b c.jpg", "a$b", "\xff", recipe.Path("long/" + strings.Repeat("x", 90) + ".jpg")}, Root: "/data"}},
+		{Args: &input.Files{Paths: []recipe.Path{"a.jpg", "no", "b c.jpg", "a$b", "\xff",
+			recipe.Path("long/" + strings.Repeat("x", 90) + ".jpg")}, Root: "/data"}},
 		{Op: "shuffle"},
 		{Args: &image.Resize{Size: recipe.Size{Height: 3, Width: 4}}, Name: "small"},
 		{Op: "random_flip", Args: &image.RandomFlip{P: new(1e-7)}},
@@ -106,7 +107,8 @@ loader: {epochs: 1, order: input}
 		t.Error(diff)
 	}
 	long := recipe.File{
-		Recipe: recipe.Recipe{Steps: []recipe.Step{{Args: &input.Files{Pairs: []input.Pair{{Path: "a", Label: 1}, {Path: recipe.Path(strings.Repeat("x", 120)), Label: 2}}}}}},
+		Recipe: recipe.Recipe{Steps: []recipe.Step{{Args: &input.Files{Pairs: []input.Pair{{Path: "a", Label: 1},
+			{Path: recipe.Path(strings.Repeat("x", 120)), Label: 2}}}}}},
 		Loader: json.RawMessage(`{"on_error": "` + strings.Repeat("y", 100) + `", "deep": {"list": []}}`),
 	}
 	want = `headrace: 1

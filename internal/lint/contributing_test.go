@@ -56,7 +56,8 @@ func TestContributingNamesTheFiles(t *testing.T) {
 
 // The test of the test: rows that are untrue are told.
 func TestContributingTablesCanBeWrong(t *testing.T) {
-	tree := map[string]string{"shard/arrayrecord/a.go": "package arrayrecord", "shard/f.go": "arrayrecord", "g.go": "arrayrecord", "h.go": "", "h_test.go": ""}
+	tree := map[string]string{"shard/arrayrecord/a.go": "package arrayrecord", "shard/f.go": "arrayrecord",
+		"g.go": "arrayrecord", "h.go": "", "h_test.go": ""}
 	for row, want := range map[string]string{
 		"| a | `arrayrecord` | `shard/arrayrecord/`, `shard/f.go`, `g.go` | 2 |":         "",
 		"| a | `arrayrecord` | `shard/arrayrecord/`, `shard/f.go`, `g.go` | 1 |":         "says 1 files",
@@ -167,7 +168,8 @@ var whole = map[string]int{"random_solarize": 5, "gaussian_blur": 8}
 
 // isMade tells of pages and code that are made of descriptions; this page and this test
 // name examples, too.
-var isMade = below("python/src/headrace/_operations.py", "docs/guide/", "CONTRIBUTING.md", "internal/lint/contributing_test.go", "examples/")
+var isMade = below("python/src/headrace/_operations.py", "docs/guide/", "CONTRIBUTING.md",
+	"internal/lint/contributing_test.go", "examples/")
 
 // checkWhole says what is wrong with an example of whole: files that no row has, and that
 // there are more.
@@ -205,9 +207,11 @@ var isPath = regexp.MustCompile(`^[a-z_][\w.-]*(/[\w.-]+)*/?$`)
 
 // isProduct leaves out what tests, documents or measures, and what is made of the rest.
 func isProduct(path string) bool {
-	return !strings.HasSuffix(path, "_test.go") && !strings.HasSuffix(path, ".md") && !strings.Contains(path, "testdata/") && !strings.Contains(path, "test/") &&
+	return !strings.HasSuffix(path, "_test.go") && !strings.HasSuffix(path, ".md") &&
+		!strings.Contains(path, "testdata/") && !strings.Contains(path, "test/") &&
 		path != "python/src/headrace/_operations.py" &&
-		!strings.HasPrefix(path, "python/tests") && !below("docs/", "examples/", "bench/", "findings/", "scripts/tests/", "scripts/shard_goldens.py")(path)
+		!strings.HasPrefix(path, "python/tests") && !below("docs/", "examples/", "bench/",
+		"findings/", "scripts/tests/", "scripts/shard_goldens.py")(path)
 }
 
 func below(folders ...string) func(string) bool {

@@ -57,7 +57,8 @@ func obvious(d *ast.FuncDecl) bool {
 	if d.Recv == nil {
 		return false
 	}
-	return strings.Contains(" Error Unwrap String Is As MarshalText UnmarshalText MarshalJSON UnmarshalJSON Len Less Swap ", " "+d.Name.Name+" ")
+	return strings.Contains(" Error Unwrap String Is As MarshalText UnmarshalText MarshalJSON "+
+		"UnmarshalJSON Len Less Swap ", " "+d.Name.Name+" ")
 }
 
 func exportedReceiver(d *ast.FuncDecl) bool {

@@ -36,7 +36,8 @@ func TestPublicTypesAreDocumented(t *testing.T) {
 		all[i] = strings.Replace(name, "..", ".", 1)
 	}
 	if !slices.Equal(all, hidden) {
-		t.Errorf("%v are aliases of internal types, and %v may be: move a new one into a public package; of those that are gone, take the name out of the list", all, hidden)
+		t.Errorf("%v are aliases of internal types, and %v may be: move a new one into a public package; "+
+			"of those that are gone, take the name out of the list", all, hidden)
 	}
 }
 

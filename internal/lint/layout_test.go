@@ -38,11 +38,11 @@ func TestCommentsAreWrapped(t *testing.T) {
 	})
 }
 
-// The lines of product and of tests that are wider than widestLine. The numbers only fall.
+// Lines of product and of tests that are wider than widestLine. The numbers only fall.
 const (
 	widestLine       = 140
-	wideProductLines = 55
-	wideTestLines    = 1790
+	wideProductLines = 0
+	wideTestLines    = 1636
 )
 
 // A line that is read beside another file, or in a review, fits on half a screen.

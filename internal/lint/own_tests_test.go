@@ -38,7 +38,8 @@ func TestPackagesHaveTestsOfTheirOwn(t *testing.T) {
 	}
 	switch {
 	case sum > unproved:
-		t.Errorf("packages with %d lines have next to no tests of their own, and %d may (-v lists them): move the tests to what they test", sum, unproved)
+		t.Errorf("packages with %d lines have next to no tests of their own, and %d may (-v lists them): "+
+			"move the tests to what they test", sum, unproved)
 	case sum < unproved*3/4:
 		t.Errorf("packages with %d lines have next to no tests of their own: lower the limit of %d", sum, unproved)
 	}

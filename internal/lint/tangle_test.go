@@ -28,7 +28,8 @@ func TestTangles(t *testing.T) {
 		fmt.Fprintf(w, "%d\t%d\t%d\t%d\t%d\t  %s\n", len(p.files), p.lines(p.names()), len(worst), p.lines(worst), p.exported(), p.dir)
 
 		if lines := p.lines(worst); lines > mostTangled {
-			t.Errorf("%s: %d files of %d lines refer to each other in a circle: at most %d lines may; move what others need into a package below: %s",
+			t.Errorf("%s: %d files of %d lines refer to each other in a circle: at most %d lines may; "+
+				"move what others need into a package below: %s",
 				p.dir, len(worst), lines, mostTangled, strings.Join(worst, " "))
 		}
 	}
@@ -68,7 +69,8 @@ func TestReferencesAreResolved(t *testing.T) {
 		t.Fatal("there is no package in testdata/references")
 	}
 	for from, want := range map[string]string{
-		"type.go": "", "method.go": "type.go", "calls.go": "method.go type.go", "field.go": "name.go type.go", "name.go": "type.go", "generic.go": "", "instance.go": "generic.go",
+		"type.go": "", "method.go": "type.go", "calls.go": "method.go type.go", "field.go": "name.go type.go",
+		"name.go": "type.go", "generic.go": "", "instance.go": "generic.go",
 	} {
 		var got []string
 		for _, name := range i.names() {

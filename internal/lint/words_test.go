@@ -47,11 +47,13 @@ var words = []forbidden{
 		"must be at least N"},
 	{regexp.MustCompile(`\b[Ww]ho ` + `wants\b|\bWhat is ` + `none\b|\bWho` + `ever\b`), "*.go *.py *.md", nil,
 		"you, if, anyone who"},
-	{regexp.MustCompile(`\b(is|are) ` + `told\b|\bwho` + `ever\b|\bsta` + `nds\b|\bphoto` + `graphs? (are|is|in|to|and)\b|\bpro` + `cessors\b`), "*.md *.py", nil,
+	{regexp.MustCompile(`\b(is|are) ` + `told\b|\bwho` + `ever\b|\bsta` + `nds\b|\bphoto` +
+		`graphs? (are|is|in|to|and)\b|\bpro` + `cessors\b`), "*.md *.py", nil,
 		"gets, if, is, images, CPUs"},
 	{regexp.MustCompile(`\ban` + `ew\b`), "*.go *.py *.md", nil, "again"},
 	{regexp.MustCompile(`in the ` + `place of\b`), "*.go *.py *.md", nil, "instead of"},
-	{regexp.MustCompile(`be` + `hind (it|them|that|a step|the step|the stage|each|batch|` + "`batch`" + `)\b`), "*.go *.py *.md", writtenElsewhere,
+	{regexp.MustCompile(`be` + `hind (it|them|that|a step|the step|the stage|each|batch|` + "`batch`" + `)\b`),
+		"*.go *.py *.md", writtenElsewhere,
 		"after"},
 	{regexp.MustCompile(`\bdo(es)? not ` + `lie\b|\blies ` + `(in|between|at|within|outside)\b`), "*.go *.py *.md", nil,
 		"is, are"},
@@ -64,14 +66,18 @@ var words = []forbidden{
 	{regexp.MustCompile(raised + not), "*.go", nil, "is not a"},
 	{regexp.MustCompile(`"[^"\n]*` + not), "*.py", nil, "is not a"},
 	{regexp.MustCompile(not), "*.md", nil, "is not a"},
-	{regexp.MustCompile(`is none of ` + `the\b|(be|can be) ` + `had\b|(which|that) there is ` + `not\b|(is|are) another than ` + `(it|they)`), "*.go *.py *.md", isTest,
+	{regexp.MustCompile(`is none of ` + `the\b|(be|can be) ` + `had\b|(which|that) there is ` +
+		`not\b|(is|are) another than ` + `(it|they)`), "*.go *.py *.md", isTest,
 		"there is no X: the Xs are; cannot; has changed"},
-	{regexp.MustCompile(raised + `\b(no` + `body|in who` + `se|is to ` + `(be|give|follow)|are to ` + `be|others than ` + `they|objects of ` + `Python|file of ` + `(NumPy|Arrow))\b`), "*.go", isTest,
+	{regexp.MustCompile(raised + `\b(no` + `body|in who` + `se|is to ` + `(be|give|follow)|are to ` +
+		`be|others than ` + `they|objects of ` + `Python|file of ` + `(NumPy|Arrow))\b`), "*.go", isTest,
 		"cannot, must be, has changed, Python objects"},
-	{regexp.MustCompile(raised + `[:;,] (and |or )?(sa` + `y|ta` + `ke) (the|a|an|fewer|[a-z_]+=|[a-z_]+_[a-z_]+|fields|frames|gives|duration|window|path|which|where|boxes)\b`), "*.go", isTest,
+	{regexp.MustCompile(raised + `[:;,] (and |or )?(sa` + `y|ta` +
+		`ke) (the|a|an|fewer|[a-z_]+=|[a-z_]+_[a-z_]+|fields|frames|gives|duration|window|path|which|where|boxes)\b`), "*.go", isTest,
 		"set, give, use"},
 	{regexp.MustCompile(raised + `\bpic` + `tures?\b`), "*.go", isTest, "image"},
-	{regexp.MustCompile(raisedPy + `\b(no` + `body|in who` + `se|is to ` + `be|are to ` + `be|sa` + `y (which|where|path|fields|it with)|ta` + `ke (the|a|an|threads|flat_map))\b`), "*.py", isTest,
+	{regexp.MustCompile(raisedPy + `\b(no` + `body|in who` + `se|is to ` + `be|are to ` + `be|sa` +
+		`y (which|where|path|fields|it with)|ta` + `ke (the|a|an|threads|flat_map))\b`), "*.py", isTest,
 		"cannot, must be, set, give, use"},
 	{regexp.MustCompile(`[ \t]+\n`), "*.py *.sh *.md", nil,
 		"no blanks at the end of a line"},

@@ -35,7 +35,8 @@ const (
 	mountV2     = "30 23 0:27 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
 	mountV1CPU  = "33 31 0:30 / /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct\n"
 	mountV1Mem  = "34 31 0:31 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
-	otherMounts = "31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755\n22 1 254:1 / / rw - ext4 /dev/sda1 rw\n25 22 0:23 / /proc rw\n\n"
+	otherMounts = "31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755\n22 " +
+		"1 254:1 / / rw - ext4 /dev/sda1 rw\n25 22 0:23 / /proc rw\n\n"
 )
 
 func TestMachines(t *testing.T) {
@@ -68,7 +69,8 @@ func TestMachines(t *testing.T) {
 				"sys/fs/cgroup/cpu.max":        "250000 100000\n",
 				"sys/fs/cgroup/memory.max":     "4294967296\n",
 				"sys/fs/cgroup/memory.current": "3221225472\n",
-				"sys/fs/cgroup/memory.stat":    "anon 1073741824\nfile 2147483648\nshmem 0\ninactive_file 1073741824\nactive_file 1073741824\n",
+				"sys/fs/cgroup/memory.stat": "anon 1073741824\nfile 2147483648\nshmem " +
+					"0\ninactive_file 1073741824\nactive_file 1073741824\n",
 			},
 			Machine{3, "/sys/fs/cgroup/cpu.max", 3 * gib, "/sys/fs/cgroup/memory.max"},
 		},
@@ -109,17 +111,18 @@ func TestMachines(t *testing.T) {
 		},
 		"v1": {
 			map[string]string{
-				"proc/self/mountinfo":                                 otherMounts + mountV1CPU + mountV1Mem,
-				"proc/self/cgroup":                                    "9:name=systemd:/job\n5:cpu,cpuacct:/job\n4:memory:/job/step\n0::/\n",
-				"sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us":      "50000\n",
-				"sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us":     "100000\n",
-				"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us":          "-1\n",
-				"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us":         "100000\n",
-				"sys/fs/cgroup/memory/memory.limit_in_bytes":          "9223372036854771712\n",
-				"sys/fs/cgroup/memory/memory.usage_in_bytes":          "8589934592\n",
-				"sys/fs/cgroup/memory/job/memory.limit_in_bytes":      "6442450944\n",
-				"sys/fs/cgroup/memory/job/memory.usage_in_bytes":      "5368709120\n",
-				"sys/fs/cgroup/memory/job/memory.stat":                "cache 1\ninactive_file 1\nactive_file 1\ntotal_inactive_file 1073741824\ntotal_active_file 0\n",
+				"proc/self/mountinfo":                             otherMounts + mountV1CPU + mountV1Mem,
+				"proc/self/cgroup":                                "9:name=systemd:/job\n5:cpu,cpuacct:/job\n4:memory:/job/step\n0::/\n",
+				"sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us":  "50000\n",
+				"sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us": "100000\n",
+				"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us":      "-1\n",
+				"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us":     "100000\n",
+				"sys/fs/cgroup/memory/memory.limit_in_bytes":      "9223372036854771712\n",
+				"sys/fs/cgroup/memory/memory.usage_in_bytes":      "8589934592\n",
+				"sys/fs/cgroup/memory/job/memory.limit_in_bytes":  "6442450944\n",
+				"sys/fs/cgroup/memory/job/memory.usage_in_bytes":  "5368709120\n",
+				"sys/fs/cgroup/memory/job/memory.stat": "cache 1\ninactive_file " +
+					"1\nactive_file 1\ntotal_inactive_file 1073741824\ntotal_active_file 0\n",
 				"sys/fs/cgroup/memory/job/step/memory.limit_in_bytes": "9223372036854771712\n",
 				"sys/fs/cgroup/memory/job/step/memory.usage_in_bytes": "1073741824\n",
 			},
@@ -127,7 +130,8 @@ func TestMachines(t *testing.T) {
 		},
 		"v1, a container whose mount shows only its own group": {
 			map[string]string{
-				"proc/self/mountinfo":                            "9 1 0:3 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n",
+				"proc/self/mountinfo": "9 1 0:3 /docker/abc " +
+					"/sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n",
 				"proc/self/cgroup":                               "4:memory:/docker/abc/inner\n",
 				"sys/fs/cgroup/memory/memory.limit_in_bytes":     "3221225472\n",
 				"sys/fs/cgroup/memory/memory.usage_in_bytes":     "0\n",
@@ -154,8 +158,9 @@ func TestMachines(t *testing.T) {
 		},
 		"both versions: the controllers are in the first": {
 			map[string]string{
-				"proc/self/mountinfo":                              mountV1Mem + "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
-				"proc/self/cgroup":                                 "4:memory:/x\n0::/x\n",
+				"proc/self/mountinfo": mountV1Mem +
+					"41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
+				"proc/self/cgroup": "4:memory:/x\n0::/x\n",
 				"sys/fs/cgroup/memory/x/memory.limit_in_bytes":     "2147483648\n",
 				"sys/fs/cgroup/memory/x/memory.usage_in_bytes":     "1073741824\n",
 				"sys/fs/cgroup/unified/x/cgroup.controllers":       "",
@@ -231,7 +236,8 @@ func TestDefaults(t *testing.T) {
 	} {
 		m := Machine{Cores: c.cores, Memory: c.memory}
 		if w, b, h := m.Workers(c.ranks), m.Budget(c.ranks), m.HoldLimit(c.ranks); w != c.workers || b != c.budget || h != c.hold {
-			t.Errorf("%d cores, %d bytes, %d ranks: %d workers, budget %d, hold limit %d, want %d, %d, %d", c.cores, c.memory, c.ranks, w, b, h, c.workers, c.budget, c.hold)
+			t.Errorf("%d cores, %d bytes, %d ranks: %d workers, budget %d, hold limit %d, want %d, %d, %d",
+				c.cores, c.memory, c.ranks, w, b, h, c.workers, c.budget, c.hold)
 		}
 	}
 }
@@ -271,9 +277,11 @@ func FuzzRead(f *testing.F) {
 		}
 	}
 	f.Add("0-7", "MemAvailable: 18446744073709551615 kB", mountV2, "0::/../..", "9223372036854775807 1")
-	f.Add("Cpus_allowed_list: 0-1048575,0-1048575", "MemAvailable: 1", mountV2, "0::/a//b/./", "inactive_file 9223372036854775807\nactive_file 9223372036854775807")
+	f.Add("Cpus_allowed_list: 0-1048575,0-1048575", "MemAvailable: 1", mountV2, "0::/a//b/./",
+		"inactive_file 9223372036854775807\nactive_file 9223372036854775807")
 	f.Fuzz(func(t *testing.T, status, meminfo, mountinfo, cgroup, limit string) {
-		files := map[string]string{"proc/self/status": status, "proc/meminfo": meminfo, "proc/self/mountinfo": mountinfo, "proc/self/cgroup": cgroup}
+		files := map[string]string{"proc/self/status": status, "proc/meminfo": meminfo, "proc/self/mountinfo": mountinfo,
+			"proc/self/cgroup": cgroup}
 		for _, folder := range []string{"", "a/", "a/b/"} {
 			for _, file := range []string{"cpu.max", "memory.max", "memory.high", "memory.current", "memory.stat", "memory.limit_in_bytes", "memory.usage_in_bytes"} {
 				files["sys/fs/cgroup/"+folder+file] = limit
@@ -333,9 +341,11 @@ func TestMemoryKills(t *testing.T) {
 	}{
 		"nobody counts": {nil, 0, ""},
 		"the machine":   {map[string]string{"proc/vmstat": "nr_free_pages 5\noom_kill 3\n"}, 3, "/proc/vmstat"},
-		"version 2": {map[string]string{"proc/self/mountinfo": mountV2, "proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/memory.events": "low 0\noom 9\noom_kill 4\n", "proc/vmstat": "oom_kill 7\n"},
+		"version 2": {map[string]string{"proc/self/mountinfo": mountV2, "proc/self/cgroup": "0::/a\n",
+			"sys/fs/cgroup/a/memory.events": "low 0\noom 9\noom_kill 4\n", "proc/vmstat": "oom_kill 7\n"},
 			4, "/sys/fs/cgroup/a/memory.events"},
-		"version 1": {map[string]string{"proc/self/mountinfo": mountV1Mem, "proc/self/cgroup": "4:memory:/b\n", "sys/fs/cgroup/memory/b/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 5\n"},
+		"version 1": {map[string]string{"proc/self/mountinfo": mountV1Mem, "proc/self/cgroup": "4:memory:/b\n",
+			"sys/fs/cgroup/memory/b/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 5\n"},
 			5, "/sys/fs/cgroup/memory/b/memory.oom_control"},
 	} {
 		if n, file := memoryKills(tree(c.files)); n != c.n || file != c.file {

@@ -18,14 +18,18 @@ import (
 
 // statLine is a line as the kernel writes it, with a name.
 func statLine(pid int, name string) string {
-	return strconv.Itoa(pid) + " (" + name + ") S 1 4711 4711 0 -1 4194560 2310 99 3 4 250 50 7 3 20 0 12 0 8123 1234567 890 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0\n"
+	return strconv.Itoa(pid) + " (" + name + ") S 1 4711 4711 0 -1 4194560 2310 99 3 4 " +
+		"250 50 7 3 20 0 12 0 8123 1234567 890 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0\n"
 }
 
 const (
-	statusText = "Name:\tpython3\nUmask:\t0022\nVmPeak:\t  900000 kB\nVmHWM:\t   70000 kB\nVmRSS:\t   60000 kB\nRssAnon:\t   40000 kB\nRssFile:\t    9000 kB\nRssShmem:\t   11000 kB\nVmSwap:\t     100 kB\nThreads:\t12\n"
-	ioText     = "rchar: 1000\nwchar: 200\nsyscr: 5\nsyscw: 6\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 0\n"
-	devText    = "Inter-|   Receive                                                |  Transmit\n face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n" +
-		"    lo: 999 1 0 0 0 0 0 0 999 1 0 0 0 0 0 0\n  eth0:1500 3 0 0 0 0 0 0 300 2 0 0 0 0 0 0\nwlan0: 20 1 0 0 0 0 0 0 30 1 0 0 0 0 0 0\n"
+	statusText = "Name:\tpython3\nUmask:\t0022\nVmPeak:\t  900000 kB\nVmHWM:\t   70000 kB\nVmRSS:\t   " +
+		"60000 kB\nRssAnon:\t   40000 kB\nRssFile:\t    9000 kB\nRssShmem:\t   11000 kB\nVmSwap:\t     100 kB\nThreads:\t12\n"
+	ioText  = "rchar: 1000\nwchar: 200\nsyscr: 5\nsyscw: 6\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 0\n"
+	devText = "Inter-|   Receive                                                |  Transmit\n face |bytes " +
+		"   packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n" +
+		"    lo: 999 1 0 0 0 0 0 0 999 1 0 0 0 0 0 0\n  eth0:1500 3 0 0 0 0 0 0 300 2 0 0 0 0 0 0\nwlan0: " +
+		"20 1 0 0 0 0 0 0 30 1 0 0 0 0 0 0\n"
 )
 
 func whole(pid int, name string) Process {
@@ -131,7 +135,8 @@ func TestThisProcess(t *testing.T) {
 // parent's then, and its number is nobody's.
 func TestProcessThatVanishes(t *testing.T) {
 	root := os.DirFS("/")
-	c := exec.Command("sh", "-c", `printf '%s' 'a) R (b' > /proc/self/comm; echo; read line; i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done`)
+	c := exec.Command("sh", "-c",
+		`printf '%s' 'a) R (b' > /proc/self/comm; echo; read line; i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done`)
 	in, err := c.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +180,8 @@ func TestProcessThatVanishes(t *testing.T) {
 // Whatever the files say, numbers are numbers from 0 on.
 func FuzzReadProcess(f *testing.F) {
 	f.Add(statLine(1, "a) b"), statusText, ioText, devText)
-	f.Add("1 () S "+strings.Repeat("18446744073709551615 ", 50), "VmRSS: 18446744073709551615 kB", "rchar: -1", "x: "+strings.Repeat("9223372036854775807 ", 16))
+	f.Add("1 () S "+strings.Repeat("18446744073709551615 ", 50), "VmRSS: 18446744073709551615 kB",
+		"rchar: -1", "x: "+strings.Repeat("9223372036854775807 ", 16))
 	f.Fuzz(func(t *testing.T, stat, status, io, dev string) {
 		root := processFiles(1, stat, status, io)
 		root["proc/1/net/dev"] = &fstest.MapFile{Data: []byte(dev)}

@@ -86,7 +86,8 @@ func converted[T uint8 | int8 | uint16 | int16 | uint32 | int32 | uint64 | int64
 func TestWholeNumbersOfEveryType(t *testing.T) {
 	data := bytes.Repeat([]byte{0xff}, 8)
 	for d, want := range map[tensor.DType]int64{
-		tensor.Uint8: 255, tensor.Int8: -1, tensor.Uint16: 65535, tensor.Int16: -1, tensor.Uint32: 1<<32 - 1, tensor.Int32: -1, tensor.Int64: -1,
+		tensor.Uint8: 255, tensor.Int8: -1, tensor.Uint16: 65535, tensor.Int16: -1, tensor.Uint32: 1<<32 - 1,
+		tensor.Int32: -1, tensor.Int64: -1,
 	} {
 		if n, ok := Whole(d, data); !ok || n != want {
 			t.Errorf("%v: %d, expected %d", d, n, want)
@@ -105,7 +106,8 @@ func float16(bits uint16) float64 {
 
 func TestFloat16(t *testing.T) {
 	for bits, want := range map[uint16]float64{
-		0x3c00: 1, 0xc000: -2, 0x7bff: 65504, 0x0400: math.Ldexp(1, -14), 0x0001: math.Ldexp(1, -24), 0x7c00: math.Inf(1), 0xfc00: math.Inf(-1),
+		0x3c00: 1, 0xc000: -2, 0x7bff: 65504, 0x0400: math.Ldexp(1, -14), 0x0001: math.Ldexp(1, -24),
+		0x7c00: math.Inf(1), 0xfc00: math.Inf(-1),
 		0x3555: 0.333251953125, 0: 0,
 	} {
 		if got := float16(bits); got != want {
@@ -184,7 +186,8 @@ func TestAppend(t *testing.T) {
 		tensor.BFloat16: func(bits uint16) float64 { return float32bits(uint32(bits) << 16) },
 	} {
 		rapid.Check(t, func(t *rapid.T) {
-			v := rapid.OneOf(rapid.Float64Range(-1e-6, 1e-6), rapid.Float64Range(-1e-4, 1e-4), rapid.Float64Range(-2, 2), rapid.Float64Range(-65504, 65504)).Draw(t, "v")
+			v := rapid.OneOf(rapid.Float64Range(-1e-6, 1e-6), rapid.Float64Range(-1e-4, 1e-4),
+				rapid.Float64Range(-2, 2), rapid.Float64Range(-65504, 65504)).Draw(t, "v")
 			if d == tensor.BFloat16 {
 				v = float64(float32(v))
 			}

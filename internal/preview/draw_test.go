@@ -46,7 +46,8 @@ func TestSheets(t *testing.T) {
 		t.Errorf("%v, %+v", err, again)
 	}
 
-	text, err := recipe.Parse([]byte(`{"headrace":1,"steps":[{"files":{"pattern":"` + root + `","root":"/","label":"parent"}},{"drop":{"fields":["bytes"]}},{"batch":{"size":3}}]}`))
+	text, err := recipe.Parse([]byte(`{"headrace":1,"steps":[{"files":{"pattern":"` + root +
+		`","root":"/","label":"parent"}},{"drop":{"fields":["bytes"]}},{"batch":{"size":3}}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}

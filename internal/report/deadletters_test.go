@@ -63,10 +63,12 @@ func TestFilesThatARecipeMayName(t *testing.T) {
 	}
 	before := contentsOf(t, folder)
 	for name, want := range map[string]string{
-		"text.jsonl": "has no dead letters", "object.jsonl": "has no dead letters", "begun.jsonl": "has no dead letters", "more.jsonl": "has no dead letters",
+		"text.jsonl": "has no dead letters", "object.jsonl": "has no dead letters", "begun.jsonl": "has no dead letters",
+		"more.jsonl": "has no dead letters",
 		"hard.jsonl": "has no dead letters", "pipe.jsonl": "has no dead letters", "folder.jsonl": "is a directory",
 		"link.jsonl": "is a symbolic link", "nowhere.jsonl": "is a symbolic link", "device.jsonl": "is a symbolic link",
-		"precious.txt": "must end in .jsonl", ".profile": "must end in .jsonl", "new.txt": "must end in .jsonl", ".bashrc": "must end in .jsonl",
+		"precious.txt": "must end in .jsonl", ".profile": "must end in .jsonl", "new.txt": "must end in .jsonl",
+		".bashrc": "must end in .jsonl",
 	} {
 		if d, err := OpenDeadLetters(at(name), true, 0, nil); err == nil || d.Wanted() || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, not %q", name, err, want)

@@ -12,7 +12,8 @@ import (
 // Without an operation to blame, a stall is reported by who waits; of many samples, some
 // are named.
 func TestStallsAreDescribed(t *testing.T) {
-	full := pipe.StallReport{For: time.Minute, Waiting: true, Stages: []pipe.StalledStage{{Name: "read", Starved: 2}, {Name: "decode", Blocked: 3}}}
+	full := pipe.StallReport{For: time.Minute, Waiting: true,
+		Stages: []pipe.StalledStage{{Name: "read", Starved: 2}, {Name: "decode", Blocked: 3}}}
 	many := pipe.StallReport{For: time.Minute, Stages: []pipe.StalledStage{{Name: "read", Operations: make([]pipe.StalledOperation, 9)}}}
 	for want, r := range map[string]pipe.StallReport{
 		"nothing has moved for 60 s, and the program waits for a batch. No sample is being worked on: stages wait for memory, after decode. Let go of batches": full,

@@ -16,7 +16,8 @@ import (
 func process(root fstest.MapFS, pid, began, ticks, read int, told bool) {
 	dir := "proc/" + strconv.Itoa(pid) + "/"
 	n := strconv.Itoa
-	root[dir+"stat"] = &fstest.MapFile{Data: []byte(n(pid) + " (a) b) S 1 1 1 0 -1 0 0 0 0 0 " + n(ticks) + " 10 0 0 20 0 4 0 " + n(began) + " 0 0\n")}
+	root[dir+"stat"] = &fstest.MapFile{Data: []byte(n(pid) + " (a) b) S 1 1 1 0 -1 0 0 0 0 0 " +
+		n(ticks) + " 10 0 0 20 0 4 0 " + n(began) + " 0 0\n")}
 	if told {
 		root[dir+"status"] = &fstest.MapFile{Data: []byte("VmHWM: 30 kB\nVmRSS: 20 kB\nRssShmem: 4 kB\nVmSwap: 0 kB\n")}
 		root[dir+"io"] = &fstest.MapFile{Data: []byte("rchar: " + n(read) + "\nwchar: 5\nread_bytes: 6\nwrite_bytes: 7\n")}
@@ -58,12 +59,13 @@ func TestUsage(t *testing.T) {
 		}
 	}
 	tick := 10 * time.Millisecond
-	want := stats.Resources{Elapsed: time.Minute, Cores: 8, Network: &stats.Network{}, Machine: &stats.Machine{Busy: 156 * tick, Idle: 42 * tick}, Processes: []stats.Process{
-		used("trainer", 11, 250*tick, 0, 200, 0),
-		used("engine", 12, 40*tick, 10*tick, 33, 1),
-		{Name: "two", PID: 14, User: 2 * tick, Threads: 4},
-		used("late", 15, 5*tick, 10*tick, 9, 1),
-	}}
+	want := stats.Resources{Elapsed: time.Minute, Cores: 8, Network: &stats.Network{},
+		Machine: &stats.Machine{Busy: 156 * tick, Idle: 42 * tick}, Processes: []stats.Process{
+			used("trainer", 11, 250*tick, 0, 200, 0),
+			used("engine", 12, 40*tick, 10*tick, 33, 1),
+			{Name: "two", PID: 14, User: 2 * tick, Threads: 4},
+			used("late", 15, 5*tick, 10*tick, 9, 1),
+		}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -13,8 +13,9 @@ import (
 
 // run100 is a run over the source "files" of 100 samples.
 func run100() Extent {
-	return Extent{Splits: map[string]order.Split{"files": {Samples: 100, Batch: 10, World: 1}}, Begin: state.State{Version: state.Version, Order: order.Version, Decoder: "libjpeg-turbo", Recipe: "abc", WorldSize: 1,
-		Sources: map[string]state.Source{"files": {Samples: 100}}}}
+	return Extent{Splits: map[string]order.Split{"files": {Samples: 100, Batch: 10, World: 1}},
+		Begin: state.State{Version: state.Version, Order: order.Version, Decoder: "libjpeg-turbo", Recipe: "abc", WorldSize: 1,
+			Sources: map[string]state.Source{"files": {Samples: 100}}}}
 }
 
 func TestStatesThatDoNotFitAreRefusedWithTheReason(t *testing.T) {

@@ -14,7 +14,8 @@ import (
 
 // The pipeline checks its own part of a record, before anything is stopped.
 func TestStatesOfAnotherPipelineAreRefused(t *testing.T) {
-	l := loadertest.Open(t, loadertest.Augmented(t, phototest.Folder(t, 6), `{"size":4}`), headrace.Config{Epochs: new(1)}, headrace.Options{})
+	l := loadertest.Open(t, loadertest.Augmented(t, phototest.Folder(t, 6), `{"size":4}`),
+		headrace.Config{Epochs: new(1)}, headrace.Options{})
 	for want, change := range map[string]func(*headrace.State){
 		"turns of a merge more": func(s *headrace.State) { s.Merges = map[string]pipe.Progress{"more": {}} },
 		"outputs of a stage tiles": func(s *headrace.State) {

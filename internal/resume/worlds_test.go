@@ -64,7 +64,8 @@ func runRank(t *testing.T, r recipe.Recipe, c headrace.Config, records []headrac
 }
 
 // runWorld runs all ranks of a world.
-func runWorld(t *testing.T, r recipe.Recipe, c headrace.Config, world int, records []headrace.State, batches func(rank int) int) (runs []rankRun) {
+func runWorld(t *testing.T, r recipe.Recipe, c headrace.Config, world int, records []headrace.State,
+	batches func(rank int) int) (runs []rankRun) {
 	t.Helper()
 	for rank := range world {
 		c.WorldSize, c.Rank = world, rank
@@ -110,7 +111,8 @@ func TestGlobalBatchesAreTheSameAfterAChangeOfWorldSize(t *testing.T) {
 		for had < count {
 			world, n := 1+random.IntN(5), 1+random.IntN(4)
 			worlds = append(worlds, fmt.Sprintf("%d batches by %d ranks", n, world))
-			runs := runWorld(t, r, headrace.Config{Epochs: new(1), Workers: new(1 + random.IntN(4))}, world, record, func(int) int { return n })
+			runs := runWorld(t, r, headrace.Config{Epochs: new(1), Workers: new(1 + random.IntN(4))},
+				world, record, func(int) int { return n })
 			n = min(n, count-had)
 			if got := global(runs); !equalBatches(got, whole[world][had:had+n]) {
 				t.Fatalf("%v: the last differ", worlds)
@@ -135,7 +137,8 @@ func TestEverySampleComesOnceAfterChangesOfWorldSize(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 7))
 	for try := range 12 {
 		r := loadertest.Augmented(t, root, []string{`{"size":3}`, `{"global_size":7}`}[try%2])
-		c := headrace.Config{Epochs: new(1), Order: []headrace.Order{headrace.InputOrder, headrace.CompletionOrder}[try/2%2], Workers: new(4)}
+		c := headrace.Config{Epochs: new(1), Order: []headrace.Order{headrace.InputOrder,
+			headrace.CompletionOrder}[try/2%2], Workers: new(4)}
 		seen := make(map[string]int)
 		var records []headrace.State
 		history := ""
@@ -243,27 +246,44 @@ func TestRecordsThatTellTooLittleOfAnotherWorldAreRefused(t *testing.T) {
 		records []headrace.State
 		want    string // none: it is taken
 	}{
-		"in step, one":             {inStep, four[2:3], ""},
-		"in step, some":            {inStep, four[1:3], ""},
-		"in step, all":             {inStep, four, ""},
-		"all":                      {apart, fourApart, ""},
-		"none":                     {apart, nil, "there is no record"},
-		"one":                      {apart, fourApart[1:2], "it was saved with world_size 4 by rank 1, this is rank 1 of 3: dividing the rest again needs the records of all ranks, and there is none of ranks 0, 2, 3"},
-		"one is missing":           {apart, three, "there is none of rank 3"},
-		"another recipe":           {apart, four, "the record of rank 0 of 4: headrace: state does not fit: it was saved by another pipeline: step "},
-		"twice":                    {apart, append(slices.Clone(three), three[0]), "there are two states of rank 0"},
-		"of different worlds":      {apart, append(slices.Clone(three), saved(apart, 2)...), "world_size is 4 in one and 2 in another"},
-		"no such rank":             {apart, append(slices.Clone(three), change(fourApart[3], func(s *headrace.State) { s.Rank = 4 })), "there is a state of rank 4, and the world_size is 4"},
-		"no such world":            {apart, []headrace.State{change(fourApart[3], func(s *headrace.State) { s.WorldSize = -1 })}, "order: the world size is -1"},
-		"an epoch ahead":           {apart, append(slices.Clone(three), change(fourApart[3], func(s *headrace.State) { s.Epoch = 1 })), "rank 3 was in epoch 1 and rank 0 still in epoch 0"},
-		"two epochs ahead":         {apart, append(slices.Clone(three), change(fourApart[3], func(s *headrace.State) { s.Epoch, s.Batches, s.Sources = 2, 0, nil })), "rank 3 was in epoch 2"},
-		"another part":             {apart, append(slices.Clone(three), change(fourApart[3], at(func(s *headrace.SourceState) { s.Done = [][2]int64{{0, 2}} }))), "ranks 0 and 3 are of different runs"},
-		"half finished":            {apart, append(slices.Clone(three), change(fourApart[3], at(func(s *headrace.SourceState) { s.Lost, s.Open = []int64{5}, []int64{5} }))), "rank 3 has samples that are partly finished: a batch that is taken apart, or what was made of one sample; these cannot be given to another rank: resume with world_size 4,"},
-		"in step, but lost some":   {inStep, []headrace.State{change(four[0], at(func(s *headrace.SourceState) { s.Lost = []int64{1} }))}, "there is none of ranks 1, 2, 3"},
-		"in step, within a batch":  {inStep, []headrace.State{change(four[0], at(func(s *headrace.SourceState) { s.Position = 3 }))}, "its position is 3, which is not between two batches"},
-		"in step, at other places": {inStep, []headrace.State{four[0], change(four[1], func(s *headrace.State) { s.Batches = 1 })}, "there is none of ranks 2, 3"},
-		"beyond the end":           {apart, []headrace.State{change(fourApart[0], at(func(s *headrace.SourceState) { s.Position = 1000 }))}, "the record of rank 0 of 4"},
-		"a part beyond the end":    {apart, []headrace.State{change(fourApart[0], at(func(s *headrace.SourceState) { s.Done = [][2]int64{{0, 41}} }))}, "finished range"},
+		"in step, one":  {inStep, four[2:3], ""},
+		"in step, some": {inStep, four[1:3], ""},
+		"in step, all":  {inStep, four, ""},
+		"all":           {apart, fourApart, ""},
+		"none":          {apart, nil, "there is no record"},
+		"one": {apart, fourApart[1:2], "it was saved with world_size 4 by rank 1, this " +
+			"is rank 1 of 3: dividing the rest again needs the records of all ranks, and there is none of ranks 0, 2, 3"},
+		"one is missing": {apart, three, "there is none of rank 3"},
+		"another recipe": {apart, four, "the record of rank 0 of 4: headrace: " +
+			"state does not fit: it was saved by another pipeline: step "},
+		"twice":               {apart, append(slices.Clone(three), three[0]), "there are two states of rank 0"},
+		"of different worlds": {apart, append(slices.Clone(three), saved(apart, 2)...), "world_size is 4 in one and 2 in another"},
+		"no such rank": {apart, append(slices.Clone(three), change(fourApart[3],
+			func(s *headrace.State) { s.Rank = 4 })), "there is a state of rank 4, and the world_size is 4"},
+		"no such world": {apart,
+			[]headrace.State{change(fourApart[3], func(s *headrace.State) { s.WorldSize = -1 })}, "order: the world size is -1"},
+		"an epoch ahead": {apart, append(slices.Clone(three), change(fourApart[3],
+			func(s *headrace.State) { s.Epoch = 1 })), "rank 3 was in epoch 1 and rank 0 still in epoch 0"},
+		"two epochs ahead": {apart, append(slices.Clone(three), change(fourApart[3],
+			func(s *headrace.State) { s.Epoch, s.Batches, s.Sources = 2, 0, nil })), "rank 3 was in epoch 2"},
+		"another part": {apart, append(slices.Clone(three), change(fourApart[3],
+			at(func(s *headrace.SourceState) { s.Done = [][2]int64{{0, 2}} }))), "ranks 0 and 3 are of different runs"},
+		"half finished": {apart,
+			append(slices.Clone(three), change(fourApart[3],
+				at(func(s *headrace.SourceState) { s.Lost, s.Open = []int64{5}, []int64{5} }))),
+			"rank 3 has samples that are partly finished: a batch that is taken apart, " +
+				"or what was made of one sample; these cannot be given to another rank: resume with world_size 4,"},
+		"in step, but lost some": {inStep,
+			[]headrace.State{change(four[0], at(func(s *headrace.SourceState) { s.Lost = []int64{1} }))}, "there is none of ranks 1, 2, 3"},
+		"in step, within a batch": {inStep,
+			[]headrace.State{change(four[0], at(func(s *headrace.SourceState) { s.Position = 3 }))},
+			"its position is 3, which is not between two batches"},
+		"in step, at other places": {inStep, []headrace.State{four[0],
+			change(four[1], func(s *headrace.State) { s.Batches = 1 })}, "there is none of ranks 2, 3"},
+		"beyond the end": {apart,
+			[]headrace.State{change(fourApart[0], at(func(s *headrace.SourceState) { s.Position = 1000 }))}, "the record of rank 0 of 4"},
+		"a part beyond the end": {apart,
+			[]headrace.State{change(fourApart[0], at(func(s *headrace.SourceState) { s.Done = [][2]int64{{0, 41}} }))}, "finished range"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := loadertest.Open(t, c.recipe, headrace.Config{WorldSize: 3, Rank: 1, Epochs: new(2)}, headrace.Options{})

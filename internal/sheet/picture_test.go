@@ -34,7 +34,8 @@ func TestPictureOfWhatRecipesGive(t *testing.T) {
 				if color == media.Gray {
 					undo = Undo{Mean: [3]float64{0.5, 0.5, 0.5}, Std: [3]float64{0.25, 0.25, 0.25}}
 				}
-				steps := []media.Step{{Op: media.Normalize{Mean: undo.Mean, Std: undo.Std, DType: dtype}}, {Op: media.ToLayout{Layout: layout}}}
+				steps := []media.Step{{Op: media.Normalize{Mean: undo.Mean, Std: undo.Std, DType: dtype}},
+					{Op: media.ToLayout{Layout: layout}}}
 				if dtype == tensor.Uint8 {
 					steps = steps[1:]
 				}

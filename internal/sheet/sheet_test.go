@@ -19,8 +19,10 @@ func colored(width, height int) media.Pixels {
 }
 
 var hostile = []string{
-	"", " ", "\x00", "a\nb\tc\r", "\x1b[31mred\x1b[0m", "\u202etxt.exe", "\xff\xfe", strings.Repeat("long/", 100_000), strings.Repeat("W", 3000),
-	strings.Repeat("e\u0301", 2000), strings.Repeat("\u0301", 3000), strings.Repeat("\xf0", 9000), "שלום/תמונה.jpg", "العربية 12", "你好", "😀", "\U0010ffff", "\ufeff", "\u200b\u200d",
+	"", " ", "\x00", "a\nb\tc\r", "\x1b[31mred\x1b[0m", "\u202etxt.exe", "\xff\xfe", strings.Repeat("long/", 100_000),
+	strings.Repeat("W", 3000),
+	strings.Repeat("e\u0301", 2000), strings.Repeat("\u0301", 3000), strings.Repeat("\xf0", 9000),
+	"שלום/תמונה.jpg", "العربية 12", "你好", "😀", "\U0010ffff", "\ufeff", "\u200b\u200d",
 	strings.Repeat("ש", 4000), "%s%d", "${root}", strings.Repeat("\n", 5000),
 }
 
@@ -47,7 +49,8 @@ func TestEverythingStaysInItsPlace(t *testing.T) {
 	var free []image.Rectangle // where nothing may be: between tiles
 	for i := range s.Tiles {
 		x, y := margin+i%p.columns*(p.box.X+gap), p.top+i/p.columns*(p.tileHeight+gap)
-		free = append(free, image.Rect(x+p.box.X, y, x+p.box.X+gap, y+p.tileHeight), image.Rect(x, y+p.tileHeight, x+p.box.X, y+p.tileHeight+gap))
+		free = append(free, image.Rect(x+p.box.X, y, x+p.box.X+gap, y+p.tileHeight),
+			image.Rect(x, y+p.tileHeight, x+p.box.X, y+p.tileHeight+gap))
 		if s.Tiles[i].Error != "" {
 			continue
 		}

@@ -12,7 +12,8 @@ func text() *hand { return newHand(regular(), 12.5, &library{}) }
 
 func TestVisible(t *testing.T) {
 	for in, want := range map[string]string{
-		"plain.jpg": "plain.jpg", "a\nb": `a\nb`, "\x1b[31m": `\x1b[31m`, "\u202ex": `\u202ex`, "\xffy": `\xffy`, "\ufffd": "\ufffd", "кошка": "кошка",
+		"plain.jpg": "plain.jpg", "a\nb": `a\nb`, "\x1b[31m": `\x1b[31m`, "\u202ex": `\u202ex`,
+		"\xffy": `\xffy`, "\ufffd": "\ufffd", "кошка": "кошка",
 		"\U0001f600": `\U0001f600`, `back\slash`: `back\slash`, "\u00a0": "\u00a0", "'": "'",
 	} {
 		if got := text().visible(in); got != want {
@@ -31,7 +32,8 @@ func TestShortened(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		in := rapid.OneOf(rapid.String(), rapid.StringN(900, 9000, -1), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text")
+		in := rapid.OneOf(rapid.String(), rapid.StringN(900, 9000, -1),
+			rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text")
 		width := rapid.IntRange(20, 400).Draw(t, "width")
 		got := h.shortened(in, width)
 		if h.width(got) > width || !utf8.ValidString(got) {

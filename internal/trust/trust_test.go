@@ -79,7 +79,8 @@ func TestWhoIsBelieved(t *testing.T) {
 			[]entry{{"d/", sticky, 0, 0, ""}, {"d/a.tar", 0o644, ann, lab, ""}, {"d/i", 0o644, bob, lab, ""}}, "d/i", "user 48002",
 		},
 		"in a folder that another user made": {
-			[]entry{{"d/", sticky, 0, 0, ""}, {"d/a.tar", 0o644, ann, lab, ""}, {"d/h/", 0o755, bob, lab, ""}, {"d/h/i", 0o644, ann, lab, ""}}, "d/h/i", "user 48002",
+			[]entry{{"d/", sticky, 0, 0, ""}, {"d/a.tar", 0o644, ann, lab, ""}, {"d/h/", 0o755, bob, lab, ""},
+				{"d/h/i", 0o644, ann, lab, ""}}, "d/h/i", "user 48002",
 		},
 		"another user's where the folder is everybody's": {
 			[]entry{{"d/", 0o777, 0, 0, ""}, {"d/a.tar", 0o644, ann, lab, ""}, {"d/i", 0o644, bob, lab, ""}}, "d/i", "",
@@ -100,13 +101,16 @@ func TestWhoIsBelieved(t *testing.T) {
 			[]entry{{"d/", 0o755, ann, lab, ""}, {"d/a.tar", 0o644, ann, lab, ""}, {"d/i", 0o666, 0, 0, ""}}, "d/i", "everybody",
 		},
 		"by another user's link": {
-			[]entry{{"d/", sticky, 0, 0, ""}, {"d/a.tar", 0o644, ann, lab, ""}, {"e/", 0o755, ann, lab, ""}, {"e/i", 0o644, ann, lab, ""}, {"d/i", 0, bob, lab, "../e/i"}}, "d/i", "user 48002",
+			[]entry{{"d/", sticky, 0, 0, ""}, {"d/a.tar", 0o644, ann, lab, ""}, {"e/", 0o755, ann, lab, ""},
+				{"e/i", 0o644, ann, lab, ""}, {"d/i", 0, bob, lab, "../e/i"}}, "d/i", "user 48002",
 		},
 		"of a shard that another user has linked": {
-			[]entry{{"d/", sticky, 0, 0, ""}, {"e/", 0o755, ann, lab, ""}, {"e/a.tar", 0o644, ann, lab, ""}, {"d/a.tar", 0, bob, lab, "../e/a.tar"}, {"d/i", 0o644, bob, lab, ""}}, "d/i", "",
+			[]entry{{"d/", sticky, 0, 0, ""}, {"e/", 0o755, ann, lab, ""}, {"e/a.tar", 0o644, ann, lab, ""},
+				{"d/a.tar", 0, bob, lab, "../e/a.tar"}, {"d/i", 0o644, bob, lab, ""}}, "d/i", "",
 		},
 		"of users whom this namespace does not know": {
-			[]entry{{"d/", sticky, 0, 0, ""}, {"d/a.tar", 0o644, overflow, overflow, ""}, {"d/i", 0o644, overflow, overflow, ""}}, "d/i", "65534",
+			[]entry{{"d/", sticky, 0, 0, ""}, {"d/a.tar", 0o644, overflow, overflow, ""},
+				{"d/i", 0o644, overflow, overflow, ""}}, "d/i", "65534",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +139,8 @@ func TestWhoIsBelieved(t *testing.T) {
 
 // One shard that somebody cannot write is enough.
 func TestEveryShardCounts(t *testing.T) {
-	root := plant(t, entry{"d/", 0o755, ann, lab, ""}, entry{"d/a.tar", 0o644, ann, lab, ""}, entry{"d/i", 0o644, ann, lab, ""}, entry{"b.tar", 0o644, 0, 0, ""})
+	root := plant(t, entry{"d/", 0o755, ann, lab, ""}, entry{"d/a.tar", 0o644, ann, lab, ""},
+		entry{"d/i", 0o644, ann, lab, ""}, entry{"b.tar", 0o644, 0, 0, ""})
 	f, err := os.Open(filepath.Join(root, "d/i"))
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +189,8 @@ func TestAccessLists(t *testing.T) {
 	root := plant(t, entry{"d/", 0o755, ann, lab, ""}, entry{"d/a.tar", 0o664, ann, lab, ""}, entry{"d/i", 0o664, ann, lab, ""})
 	path := filepath.Join(root, "d/i")
 	// user::rw- user:bob:rw- group::r-- mask::rw- other::r--
-	list := "\x02\x00\x00\x00" + "\x01\x00\x06\x00\xff\xff\xff\xff" + "\x02\x00\x06\x00\x82\xbb\x00\x00" + "\x04\x00\x04\x00\xff\xff\xff\xff" +
+	list := "\x02\x00\x00\x00" + "\x01\x00\x06\x00\xff\xff\xff\xff" + "\x02\x00\x06\x00\x82\xbb\x00\x00" +
+		"\x04\x00\x04\x00\xff\xff\xff\xff" +
 		"\x10\x00\x06\x00\xff\xff\xff\xff" + "\x20\x00\x04\x00\xff\xff\xff\xff"
 	if err := unix.Setxattr(path, accessList, []byte(list), 0); err == unix.ENOTSUP {
 		return // the file system has no lists, of which somebody could be

@@ -11,7 +11,8 @@ func TestDistance(t *testing.T) {
 		a, b string
 		want int
 	}{
-		{"", "", 0}, {"", "abc", 3}, {"size", "size", 0}, {"siez", "size", 1}, {"sizes", "size", 1}, {"resise", "resize", 1}, {"kitten", "sitting", 3}, {"ab", "ba", 1}, {"abcd", "badc", 2},
+		{"", "", 0}, {"", "abc", 3}, {"size", "size", 0}, {"siez", "size", 1}, {"sizes", "size", 1},
+		{"resise", "resize", 1}, {"kitten", "sitting", 3}, {"ab", "ba", 1}, {"abcd", "badc", 2},
 	} {
 		if got := distance(c.a, c.b); got != c.want {
 			t.Errorf("from %q to %q: %d, want %d", c.a, c.b, got, c.want)

@@ -47,7 +47,8 @@ func RegisterBatching[In any](name, doc string, new func() Batching[In]) error {
 	if err := checkArguments(new()); err != nil {
 		return fmt.Errorf("headrace: batching %q: %w", name, err)
 	}
-	return recipe.Register(recipe.Op{Name: name, Doc: doc, Place: recipe.Batching, New: func() recipe.Args { return &heldBatching[In]{new()} }})
+	return recipe.Register(recipe.Op{Name: name, Doc: doc, Place: recipe.Batching,
+		New: func() recipe.Args { return &heldBatching[In]{new()} }})
 }
 
 // looksAt is what a batching is given of a sample.
@@ -99,7 +100,8 @@ const mostClasses = 1 << 16
 
 func checkSize(rows, classes int) error {
 	if rows < 1 || rows > recipe.MostRows || classes < 1 || classes > mostClasses {
-		return fmt.Errorf("has batches of %d rows, and %d classes: must have rows from 1 to %d, classes from 1 to %d", rows, classes, recipe.MostRows, mostClasses)
+		return fmt.Errorf("has batches of %d rows, and %d classes: must have rows from 1 to %d, classes from 1 to %d",
+			rows, classes, recipe.MostRows, mostClasses)
 	}
 	return nil
 }
@@ -108,7 +110,8 @@ func checkSize(rows, classes int) error {
 func (h *heldBatching[In]) Size() (rows, classes int) { return h.by.Size() }
 
 // Classify implements Classifier.
-func (h *heldBatching[In]) Classify(w *core.Env, name string, in sample.Schema, where *record.Columns) (func(context.Context, *record.Record) (int, error), error) {
+func (h *heldBatching[In]) Classify(w *core.Env, name string, in sample.Schema,
+	where *record.Columns) (func(context.Context, *record.Record) (int, error), error) {
 	sig, err := looksAt[In]()
 	if err != nil {
 		return nil, err

@@ -161,7 +161,8 @@ func (p *ports) loadOwn(t reflect.Type, at unsafe.Pointer, it *record.Record) {
 // judge makes something else of a Skip where samples must not be dropped.
 func (p *ports) judge(err error) error {
 	if p.work.Ranks && errors.Is(err, pipe.Skip) {
-		return fmt.Errorf("headrace: %s drops a sample: ranks could yield different numbers of batches; it may do so with world_size 1, or where steps_per_epoch is said", p.name)
+		return fmt.Errorf("headrace: %s drops a sample: ranks could yield different numbers of batches; "+
+			"it may do so with world_size 1, or where steps_per_epoch is said", p.name)
 	}
 	return err
 }

@@ -128,7 +128,8 @@ func typeOf(t reflect.Type) (sample.Type, error) {
 	if d, ok := dtypes[element.Kind()]; ok {
 		return sample.TensorType(d, shape...), nil
 	}
-	return sample.Type{}, fmt.Errorf("is %v: must be bool, int8 to int64, uint8 to uint64, float32, float64, arrays of these, string, []byte and media.Pixels", t)
+	return sample.Type{}, fmt.Errorf("is %v: must be bool, int8 to int64, uint8 to uint64, "+
+		"float32, float64, arrays of these, string, []byte and media.Pixels", t)
 }
 
 var dtypes = map[reflect.Kind]tensor.DType{

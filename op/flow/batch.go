@@ -51,7 +51,8 @@ func (b *Batch) CheckFailures(f *recipe.Failures) error {
 	case b.Collate == nil:
 		return recipe.NoneFail(batchOp.Name)
 	case f.OnError == "replace":
-		return errors.Join(f.Check(), recipe.Wrong("on_error", `is "replace": collate fails for a whole batch, and no other batch can replace it: use raise or skip`))
+		return errors.Join(f.Check(), recipe.Wrong("on_error",
+			`is "replace": collate fails for a whole batch, and no other batch can replace it: use raise or skip`))
 	}
 	return nil
 }
@@ -87,7 +88,8 @@ func (b *Batch) CheckSizes(in sample.Schema, shapes []tensor.Shape, inside bool)
 			errs = append(errs, recipe.Stackable(f))
 		case shapes != nil:
 		case inside && !f.Type.Fixed():
-			errs = append(errs, fmt.Errorf("cannot stack images of different sizes: the field %q is %v; put resize_to_bucket after the merge or route, and not into it", f.Name, f.Type))
+			errs = append(errs, fmt.Errorf("cannot stack images of different sizes: the field %q is %v; "+
+				"put resize_to_bucket after the merge or route, and not into it", f.Name, f.Type))
 		default:
 			errs = append(errs, recipe.Stackable(f))
 		}
@@ -112,7 +114,8 @@ func checkSome(name string, n int) error {
 
 // Traits implements [recipe.Traited].
 func (b *Batch) Traits() recipe.Traits {
-	t := recipe.Traits{Batches: &recipe.Batches{Size: b.Size, GlobalSize: b.GlobalSize, DropLast: b.DropLast, Lists: b.Lists, Collate: b.Collate}}
+	t := recipe.Traits{Batches: &recipe.Batches{Size: b.Size, GlobalSize: b.GlobalSize, DropLast: b.DropLast,
+		Lists: b.Lists, Collate: b.Collate}}
 	if c := b.Collate; c != nil {
 		t.Call = &recipe.Call{Kind: recipe.CollateCall, Python: c.Python, Gives: &c.Gives}
 	}

@@ -60,7 +60,8 @@ func (b BucketBatch) Complete() recipe.Args {
 // are padded, and have their lengths beside them; all else is stacked, text becomes a
 // list.
 func (b *BucketBatch) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{argument.Given("lengths", b.Lengths != nil), b.checkLengths(), argument.Choice(b, "pad_to", b.PadTo), argument.Choice(b, "overlong", b.Overlong)}
+	errs := []error{argument.Given("lengths", b.Lengths != nil), b.checkLengths(), argument.Choice(b, "pad_to", b.PadTo),
+		argument.Choice(b, "overlong", b.Overlong)}
 	if b.Size == 0 && b.Tokens == 0 && b.Bytes == 0 {
 		errs = append(errs, errors.New("has no limit: give at least one of size, tokens and bytes"))
 	}

@@ -137,7 +137,8 @@ func (f *Files) Check(sample.Schema) (sample.Schema, error) {
 	}
 	for _, g := range f.Gives.Schema {
 		if s.Find(g.Name) >= 0 {
-			errs = append(errs, recipe.Wrong("metadata", "has a field %q, which files already have: name those that are read, as fields={\"other\": %q}", g.Name, g.Name))
+			errs = append(errs, recipe.Wrong("metadata", "has a field %q, which files already have: "+
+				"name those that are read, as fields={\"other\": %q}", g.Name, g.Name))
 		}
 		s = s.With(g.Name, g.Type)
 	}
@@ -193,7 +194,8 @@ func (f *Files) checkRest() error {
 	}
 	switch {
 	case f.Label != "" && f.Label != "parent":
-		errs = append(errs, recipe.Wrong("label", `is %q: it must be "parent", which labels each file with the name of its folder, or left out`, f.Label))
+		errs = append(errs, recipe.Wrong("label",
+			`is %q: it must be "parent", which labels each file with the name of its folder, or left out`, f.Label))
 	case f.Label != "" && f.Pairs != nil:
 		errs = append(errs, recipe.Wrong("label", "is %q, but pairs bring labels of their own", f.Label))
 	}
@@ -225,7 +227,8 @@ func (p *Pair) Takes() string { return "a [path, label] pair" }
 
 // JSONSchema implements [recipe.Schemer].
 func (Pair) JSONSchema() map[string]any {
-	return map[string]any{"type": "array", "prefixItems": []any{jsonschema.Of(reflect.TypeFor[recipe.Path]()), jsonschema.OrVariable(jsonschema.Scalar("integer"))}, "minItems": 2, "maxItems": 2}
+	return map[string]any{"type": "array", "prefixItems": []any{jsonschema.Of(reflect.TypeFor[recipe.Path]()),
+		jsonschema.OrVariable(jsonschema.Scalar("integer"))}, "minItems": 2, "maxItems": 2}
 }
 
 // MarshalJSON writes [path, label].

@@ -129,7 +129,8 @@ func (*Shards) Takes() string { return `text like "train-{000..129}.tar", or a l
 // JSONSchema implements [recipe.Schemer].
 func (*Shards) JSONSchema() map[string]any {
 	one := jsonschema.Of(reflect.TypeFor[recipe.Path]())
-	return map[string]any{"anyOf": []any{one, map[string]any{"type": "array", "items": jsonschema.OrVariable(jsonschema.Of(reflect.TypeFor[recipe.Path]())), "minItems": 1}}}
+	return map[string]any{"anyOf": []any{one, map[string]any{"type": "array",
+		"items": jsonschema.OrVariable(jsonschema.Of(reflect.TypeFor[recipe.Path]())), "minItems": 1}}}
 }
 
 // MarshalJSON writes one name as text, and several as a list.
@@ -209,7 +210,8 @@ func (*FieldsFrom) Takes() string {
 func (*FieldsFrom) JSONSchema() map[string]any {
 	name := jsonschema.OrVariable(jsonschema.Scalar("string"))
 	gives := new(recipe.Gives).JSONSchema()["additionalProperties"].(map[string]any)["anyOf"].([]any)
-	typed := map[string]any{"type": "array", "prefixItems": []any{name, map[string]any{"anyOf": []any{jsonschema.Scalar("string"), gives[1]}}}, "minItems": 2, "maxItems": 2}
+	typed := map[string]any{"type": "array", "prefixItems": []any{name,
+		map[string]any{"anyOf": []any{jsonschema.Scalar("string"), gives[1]}}}, "minItems": 2, "maxItems": 2}
 	return map[string]any{"anyOf": []any{
 		map[string]any{"type": "object", "additionalProperties": map[string]any{"anyOf": []any{name, typed}}, "minProperties": 1},
 		map[string]any{"type": "array", "items": name, "minItems": 1},

@@ -19,15 +19,16 @@ var _ = Ops.Add(recipe.Op{
 	Doc:  "Pass the samples of an epoch, one by one, to an object that makes other samples of them.",
 	New:  func() recipe.Args { return new(Aggregate) },
 
-	More: `'accumulate(sample)' is called for each sample in turn, 'flush()' at the end of the epoch. Both return a sample, an iterable of samples, or
-None, and may be generators or async. A parameter 'rng' works as in 'map'. Arrays are copies that you may keep. One worker process holds the
-object, a new one for each epoch.
+	More: `'accumulate(sample)' is called for each sample in turn, 'flush()' at the end of the epoch. Both return a sample, an
+iterable of samples, or None, and may be generators or async. A parameter 'rng' works as in 'map'. Arrays are copies
+that you may keep. One worker process holds the object, a new one for each epoch.
 
-To resume within an epoch the object needs 'state_dict()', which returns JSON, arrays, tensors and bytes, at most 1 MiB, and
-'load_state_dict(state)'. Without them such a state is refused when you load it.
+To resume within an epoch the object needs 'state_dict()', which returns JSON, arrays, tensors and bytes, at most 1
+MiB, and 'load_state_dict(state)'. Without them such a state is refused when you load it.
 
-If 'accumulate' raises, that sample fails and the object goes on. If 'flush' raises, all samples since the last output fail. If the worker dies
-or times out, the run ends. The number of batches is not known in advance, and several ranks need 'steps_per_epoch'.`,
+If 'accumulate' raises, that sample fails and the object goes on. If 'flush' raises, all samples since the last output
+fail. If the worker dies or times out, the run ends. The number of batches is not known in advance, and several ranks
+need 'steps_per_epoch'.`,
 	Example: []string{`class Sums:
     def __init__(self):
         self.rows = []
@@ -198,7 +199,8 @@ func (c *collector) Flush(ctx context.Context, e *pipe.Emitter[*record.Record, *
 		c.end()
 	}
 	key := c.Env.RandomKey(c.newest)
-	call := &extern.Call{ID: c.newest.ID, Key: c.newest.Key, Random: [2]uint64{key.Uint64(c.DrawID, 2), key.Uint64(c.DrawID, 3)}, Flush: true}
+	call := &extern.Call{ID: c.newest.ID, Key: c.newest.Key,
+		Random: [2]uint64{key.Uint64(c.DrawID, 2), key.Uint64(c.DrawID, 3)}, Flush: true}
 	err := c.stream(ctx, call, e)
 	if err == nil {
 		c.end()

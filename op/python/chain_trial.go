@@ -71,7 +71,8 @@ func (p *Function) goOn(ctx context.Context, c *extern.Call) (done bool, err err
 
 	of := []extern.LinkStats{{Calls: 1, Time: t.call.Took}}
 	for i, now := range rest.Pool.Links() {
-		of = append(of, extern.LinkStats{Calls: min(1, now.Calls-before[i].Calls), Time: max(0, min(next.Took+time.Second, now.Time-before[i].Time))})
+		of = append(of, extern.LinkStats{Calls: min(1, now.Calls-before[i].Calls),
+			Time: max(0, min(next.Took+time.Second, now.Time-before[i].Time))})
 	}
 	p.Pool.Made(c, of)
 	return true, nil

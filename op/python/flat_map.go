@@ -119,7 +119,8 @@ func (f *FlatMapFunction) Expand(ctx context.Context, it *record.Record) iter.Se
 			return
 		}
 		if f.RefusesReplace && ctx.Err() == nil && !errors.As(err, new(*extern.StartError)) {
-			err = fmt.Errorf("on_error=%q cannot replace it, since some samples may have been made from it, so the run ends; .failures(on_error=%q) after %s leaves it out: %w",
+			err = fmt.Errorf("on_error=%q cannot replace it, since some samples may have been made from it, "+
+				"so the run ends; .failures(on_error=%q) after %s leaves it out: %w",
 				core.Replace, core.Skip, f.Name, err)
 		}
 		yield(nil, core.Blame(it, err))

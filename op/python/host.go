@@ -265,7 +265,8 @@ func (h *Host) Stats() (all []stats.Function) {
 	for _, p := range h.Calls {
 		s := p.Pool.Stats()
 		for i, l := range p.Pool.Links() {
-			f := stats.Function{Stage: l.Step, Within: p.Stage, Calls: l.Calls, Time: l.Time, Packs: s.Packs, Restarts: s.Restarts, PIDs: append([]int{}, s.PIDs...), Spawned: s.Spawned}
+			f := stats.Function{Stage: l.Step, Within: p.Stage, Calls: l.Calls, Time: l.Time,
+				Packs: s.Packs, Restarts: s.Restarts, PIDs: append([]int{}, s.PIDs...), Spawned: s.Spawned}
 			if i == 0 { // a chain is given samples once
 				f.BytesIn, f.BytesOut = s.BytesIn, s.BytesOut
 			}
@@ -282,7 +283,8 @@ func (h *Host) Refuses(stage string, workers int) error {
 	}
 	for _, p := range h.Calls {
 		if p.Stage == stage && len(p.Shared) > 0 {
-			return fmt.Errorf("%s: threads share the generators of %s, which cannot be seeded for each sample then: use processes, or the function's own rng", stage, strings.Join(p.Shared, ", "))
+			return fmt.Errorf("%s: threads share the generators of %s, which cannot be seeded for each sample then: "+
+				"use processes, or the function's own rng", stage, strings.Join(p.Shared, ", "))
 		}
 	}
 	return nil

@@ -107,7 +107,8 @@ func (b *batch) lists(f *field, in []*level, null []bool, have int, data, valid 
 			return err
 		}
 		if nulls != nil && nulls[to] > nulls[from] {
-			f.refused = fmt.Sprintf("the list in row %d of a batch has an element without a value (null), which only floats have (NaN): fill it when you write the file", i)
+			f.refused = fmt.Sprintf("the list in row %d of a batch has an element without a value (null), "+
+				"which only floats have (NaN): fill it when you write the file", i)
 			return nil
 		}
 		f.measured(from, to)
@@ -198,7 +199,8 @@ func (b *batch) joined(l *level, f *field, axis int, from, to int64) (first, end
 		case f.shape[axis] == notSeen:
 			f.shape[axis] = n
 		case f.shape[axis] != n:
-			f.refused = fmt.Sprintf("it is a list of lists of %d and of %d elements, and an array needs equally long ones", f.shape[axis], n)
+			f.refused = fmt.Sprintf("it is a list of lists of %d and of %d elements, "+
+				"and an array needs equally long ones", f.shape[axis], n)
 		case i > from && a != end:
 			f.refused = "it is a view of lists that do not follow each other: write it as lists"
 		}

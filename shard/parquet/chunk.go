@@ -77,7 +77,8 @@ func (r *chunkReader) readHeader(at int64) error {
 			return nil
 		case err == errShort && n < maxHeader && n < r.last-at:
 		case err == errShort:
-			return shard.Wrong(r.f, at, shard.ErrTruncated, "column %s: a page's header ends early, with %d rows to follow", r.c.name, r.left)
+			return shard.Wrong(r.f, at, shard.ErrTruncated, "column %s: a page's header ends early, "+
+				"with %d rows to follow", r.c.name, r.left)
 		default:
 			return r.wrong("a page's header: %v", err)
 		}

@@ -92,7 +92,8 @@ func (r *chunkReader) listPage(packed []byte) error {
 			at += int64(num.size)
 			elements++
 		case level >= element:
-			r.c.refused = fmt.Sprintf("the list in row %d of a row group has an element without a value (null), which only floats have (NaN): fill it when you write the file", last)
+			r.c.refused = fmt.Sprintf("the list in row %d of a row group has an element without a value (null), "+
+				"which only floats have (NaN): fill it when you write the file", last)
 			return nil
 		case again != 0 && deep == 1:
 			return r.wrong("an empty list has elements")

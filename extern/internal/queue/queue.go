@@ -240,7 +240,11 @@ func (q *Queue[T]) Err() error {
 // function the caller may call. The queue's lock is held.
 func (q *Queue[T]) oldest(caller *Caller[T]) (oldest *Backlog[T]) {
 	for _, b := range q.backlogs {
-		if b.head < len(b.waiting) && (oldest == nil || b.waiting[b.head].number < oldest.waiting[oldest.head].number) && q.mayCall(caller, b) {
+		if b.head >= len(b.waiting) {
+			continue
+		}
+		older := oldest == nil || b.waiting[b.head].number < oldest.waiting[oldest.head].number
+		if older && q.mayCall(caller, b) {
 			oldest = b
 		}
 	}

@@ -49,7 +49,8 @@ func openChain(file []byte, o sound.Options, parts []joined.Part) (*chain, error
 		}
 		if info.Rate != c.info.Rate || info.Channels != c.info.Channels {
 			c.Close()
-			return nil, c.at(i, fmt.Errorf("%w: %d channels at %d samples a second become %d at %d: split the file there, or resample it with ffmpeg",
+			return nil, c.at(i, fmt.Errorf("%w: %d channels at %d samples a second become %d at %d: "+
+				"split the file there, or resample it with ffmpeg",
 				media.ErrUnsupported, c.info.Channels, c.info.Rate, info.Channels, info.Rate))
 		}
 		c.starts = append(c.starts, c.starts[i]+info.Samples)
@@ -77,7 +78,8 @@ func (c *chain) at(part int, err error) error {
 	if c.info.Rate > 0 && part < len(c.starts) {
 		when = fmt.Sprintf("at %.3f s, ", float64(c.starts[part])/float64(c.info.Rate))
 	}
-	return fmt.Errorf("sound: the file is a chain of recordings, of which number %d begins %sat byte %d: %w", part+1, when, p.From, said(err))
+	return fmt.Errorf("sound: the file is a chain of recordings, of which number %d begins %sat byte %d: %w",
+		part+1, when, p.From, said(err))
 }
 
 // Info implements sound.Stream.
