@@ -41,7 +41,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 	if err != nil {
 		return nil, err
 	}
-	d.config.Prefetch = shapes.prefetch
+	d.config.Prefetch = &shapes.prefetch
 
 	to := &consumer{announcing: d.options.Announce, holding: d.options.Held}
 	held, err := allocate(d, listed, shapes, to)
@@ -94,7 +94,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 func (m materials) design(r recipe.Recipe, schema sample.Schema) (design, error) {
 	c := m.config.withDefaults()
 	p, err := planOf(r, c)
-	return design{config: c, options: m.options.withDefaults(), recipe: r, schema: schema, plan: p, ahead: m.config.Prefetch == 0}, err
+	return design{config: c, options: m.options.withDefaults(), recipe: r, schema: schema, plan: p, counts: m.config.Prefetch != nil}, err
 }
 
 // compileProgram makes a pipeline of the plan.
@@ -102,7 +102,7 @@ func compileProgram(d design, from listing, l layouts, held memory, w crew) (*co
 	return compile.Compile(d.plan, compile.Target{
 		Env: w.env, Sources: from.sources, Sections: sectionsOf(d, from, l, held, w.env), Lane: held.budget.Lane(),
 		Policies: d.policies(from), Gate: w.gate.stages(),
-		Workers: w.workers, Readers: readersFor(w.workers), Prefetch: d.config.Prefetch,
+		Workers: w.workers, Readers: readersFor(w.workers), Prefetch: *d.config.Prefetch, Counts: d.counts,
 		InOrder: d.config.Order == InputOrder, Library: d.config.JPEG == TurboJPEG,
 		Share: func(samples int64) int64 { return from.divided(samples, d.config.WorldSize, d.config.Rank).Len() },
 	})

@@ -93,6 +93,10 @@ func (b *Batch) Slot() (segment, slot uint32, pooled bool) { return b.rows.Slot(
 // released.
 func (b *Batch) Alone() bool { return b.rows.Alone() }
 
+// Taken returns what a consumer in another process calls when its loop has the batch, so
+// that samples of a later one may begin: see [Config.Prefetch]. Send comes afterwards.
+func (b *Batch) Taken() func() { return b.rows.Ticket().Return() }
+
 // Send gives the memory to a consumer in another process; [Loader.Release] takes it back
 // by its name. The batch must not be used afterwards.
 func (b *Batch) Send() error { return b.rows.Send() }

@@ -64,7 +64,7 @@ func TestBatchesThatDoNotFit(t *testing.T) {
 func TestLargeBatchesThatAreHeld(t *testing.T) {
 	leak.Check(t)
 	root, _ := pictureFolder(t, 20)
-	l := openCollate(t, root, `{"batch":{"size":2,"collate":{"function":"stages:growing","fields":["key"],"workers":1}}}`, Config{HoldLimit: new(int64(1 << 20)), Prefetch: 1}, Options{})
+	l := openCollate(t, root, `{"batch":{"size":2,"collate":{"function":"stages:growing","fields":["key"],"workers":1}}}`, Config{HoldLimit: new(int64(1 << 20)), Prefetch: new(1)}, Options{})
 	var held []*Batch
 	var err error
 	for err == nil {

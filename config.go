@@ -56,8 +56,11 @@ type Config struct {
 	// waited for; 0: never; nil: 300.
 	StallAfter *float64 `json:"stall_after" min:"0"`
 
-	// Prefetch is how many batches are ready ahead of the consumer; 0: 2.
-	Prefetch int `json:"prefetch" min:"1" max:"1000" doc:"batches ready ahead of the consumer; by default 2"`
+	// Prefetch is how many batches are ready ahead of the consumer; nil: 2, and functions
+	// of Python may be further ahead. Given, it bounds them too: when the consumer has
+	// taken n batches, they were called for at most n + Prefetch batches, and for one
+	// sample more for each of their workers. 0: a batch is begun when it is asked for.
+	Prefetch *int `json:"prefetch" min:"0" max:"1000"`
 
 	// Fuse says whether the operations on an image are one pass, from compressed bytes to
 	// the row in the batch; nil: true. Otherwise each is a stage of its own, with
@@ -140,7 +143,8 @@ func (c Config) Check() error {
 		"or null for all that there are", deref(c.StepsPerEpoch))
 	refuse(c.StallAfter != nil && !(*c.StallAfter >= 0 && *c.StallAfter <= mostStallAfter), "stall_after is %v: "+
 		"must be from 0 (never) to %d seconds, or null for 300", deref(c.StallAfter), int(mostStallAfter))
-	refuse(c.Prefetch < 1 || c.Prefetch > 1000, "prefetch is %d: must be from 1 to 1000 batches", c.Prefetch)
+	refuse(c.Prefetch != nil && (*c.Prefetch < 0 || *c.Prefetch > 1000), "prefetch is %d: "+
+		"must be from 0, on demand, to 1000 batches, or null for the default", deref(c.Prefetch))
 	refuse(c.OnError == Raise && c.MaxErrors.Given(), "max_errors has no meaning with on_error=%q: "+
 		"the first bad sample stops the run; use on_error=%q or %q", Raise, Skip, Replace)
 	bad := c.MaxErrors.Check()
@@ -166,7 +170,9 @@ func (c Config) terms() compile.Terms {
 func (c Config) withDefaults() Config {
 	c.WorldSize, c.LocalWorldSize = cmp.Or(c.WorldSize, 1), cmp.Or(c.LocalWorldSize, 1)
 	c.JPEG, c.Order, c.OnError = cmp.Or(c.JPEG, HeadraceJPEG), cmp.Or(c.Order, InputOrder), cmp.Or(c.OnError, Raise)
-	c.Prefetch = cmp.Or(c.Prefetch, 2)
+	if c.Prefetch == nil {
+		c.Prefetch = new(2)
+	}
 	return c
 }
 

@@ -235,6 +235,8 @@ var longDocs = map[string]string{
 		"by default samples from the beginning of the epoch fill up",
 	"stall_after": "seconds in which nothing moves before a warning says what is waited for; 0: never; null: " +
 		"300",
+	"prefetch": "batches ready ahead of the consumer; functions of Python are called for no samples beyond them; " +
+		"0: a batch is begun when it is asked for; null: 2, and functions may be further ahead",
 	"jpeg": "headrace, the default: Headrace's own decoder; turbo: libjpeg-turbo, with the same pixels, to " +
 		"compare the two or to rule one out",
 	"dead_letters": "a file that gets a JSON object a line for each sample that is lost or replaced, after " +

@@ -17,7 +17,7 @@ type design struct {
 	recipe  recipe.Recipe
 	schema  sample.Schema // of its rows
 	plan    fuse.Plan
-	ahead   bool // the user has not said how many batches are ready
+	counts  bool // the user has said how many batches are ready
 }
 
 // planOf fuses the steps of a recipe, unless a configuration wants each by itself.

@@ -24,9 +24,9 @@ func layOut(d design, from listing, room int) (l layouts, err error) {
 	if err != nil {
 		return l, err
 	}
-	l.last, l.prefetch = &layout, d.config.Prefetch
-	if layout.Single && d.ahead && !recipe.Batched(d.recipe.Steps) {
-		l.prefetch = samplesAhead(limitOf(d.config), layout.Bytes, d.config.Prefetch)
+	l.last, l.prefetch = &layout, *d.config.Prefetch
+	if layout.Single && !d.counts && !recipe.Batched(d.recipe.Steps) {
+		l.prefetch = samplesAhead(limitOf(d.config), layout.Bytes, *d.config.Prefetch)
 	}
 	for p := d.plan.Samples.Batches; p != nil; p = p.Samples.Batches {
 		layout, err := layoutOf(d.recipe, *p, p.Rows, from.rowsOf(p), min(room, roomOfSample))

@@ -93,7 +93,7 @@ func (l *Loader) Info() Info {
 func (l *Loader) Recipe() recipe.Recipe { return l.recipe }
 
 // Prefetch is the number of batches to have ready ahead of the consumer.
-func (l *Loader) Prefetch() int { return l.config.Prefetch }
+func (l *Loader) Prefetch() int { return *l.config.Prefetch }
 
 // Check returns [ErrState] with the reason where a state belongs to something else.
 func (l *Loader) Check(from State) error {
@@ -148,6 +148,9 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 	}
 	l.count, l.failure = l.countFrom(from), nil
 	l.replacements.Begin(from)
+	for _, limit := range l.compiled.Limits {
+		limit.Begin()
+	}
 	l.work.Begin(from.Epoch, from.Quarantine, l.options.InFlight)
 
 	l.mu.Lock()
@@ -289,6 +292,8 @@ func (l *Loader) take(ctx context.Context, run *pipe.Run[*batch.Batch]) (*batch.
 	if err != nil {
 		return nil, err
 	}
+	taken := b.Ticket()
+	taken.Leave()
 	return b, b.Take()
 }
 
@@ -403,8 +408,16 @@ func (l *Loader) Asked() {
 	}
 }
 
+// Waiting tells whether the consumer waits.
+func (l *Loader) Waiting() bool { return l.arena.Waiting() }
+
 // SetWaiting says whether the consumer waits for a batch and there is none.
-func (l *Loader) SetWaiting(waits bool) { l.arena.SetWaiting(waits) }
+func (l *Loader) SetWaiting(waits bool) {
+	l.arena.SetWaiting(waits)
+	for _, limit := range l.compiled.Limits {
+		limit.Wait(waits)
+	}
+}
 
 func (l *Loader) current() *pipe.Run[*batch.Batch] {
 	l.mu.Lock()

@@ -41,7 +41,7 @@ func allocate(d design, from listing, l layouts, to *consumer) (m memory, err er
 
 	fits := int(halfOf(limit, d.options.trial) / arena.Stride(l.last.Bytes))
 	m.arena, err = arena.New(arena.Options{
-		Slots: slotsFor(d.config.Prefetch, inHand(d, l.last.Rows), fits), SlotBytes: l.last.Bytes, Apart: l.last.Whole,
+		Slots: slotsFor(*d.config.Prefetch, inHand(d, l.last.Rows), fits), SlotBytes: l.last.Bytes, Apart: l.last.Whole,
 		HoldLimit: m.limit, Budget: m.budget, Announce: to.announce,
 	})
 	if small := (*budget.TooSmallError)(nil); errors.As(err, &small) {

@@ -96,7 +96,7 @@ func TestTreesNeverWaitForThemselves(t *testing.T) {
 		memory := int64(6*1024) + rapid.SampledFrom([]int64{0, 3000, 20000, 1 << 20}).Draw(rt, "memory") + 5*batchBytes
 		c := Config{
 			Epochs: new(2), Memory: &memory, Workers: new(rapid.IntRange(1, 5).Draw(rt, "workers")), OnError: rapid.SampledFrom([]OnError{Skip, Replace}).Draw(rt, "on error"), MaxErrors: ErrorRate(1),
-			Order: rapid.SampledFrom([]Order{InputOrder, CompletionOrder}).Draw(rt, "order"), Fuse: new(rapid.Bool().Draw(rt, "fuse")), Prefetch: rapid.IntRange(1, 3).Draw(rt, "prefetch"),
+			Order: rapid.SampledFrom([]Order{InputOrder, CompletionOrder}).Draw(rt, "order"), Fuse: new(rapid.Bool().Draw(rt, "fuse")), Prefetch: new(rapid.IntRange(1, 3).Draw(rt, "prefetch")),
 		}
 		l, err := Open(t.Context(), r, c, Options{})
 		if err != nil {

@@ -138,7 +138,7 @@ func threadsOf(r recipe.Recipe, each int) map[string]int {
 // functions have made of samples is kept, so none is called for one again.
 func (m materials) first(ctx context.Context, r recipe.Recipe, schema sample.Schema, atEnd survey.AtEnd) (made survey.Made, err error) {
 	c := &m.config
-	c.Epochs, c.Rank, c.WorldSize, c.StepsPerEpoch, c.Workers, c.Order, c.Prefetch = new(1), 0, 1, nil, new(1), InputOrder, 1
+	c.Epochs, c.Rank, c.WorldSize, c.StepsPerEpoch, c.Workers, c.Order, c.Prefetch = new(1), 0, 1, nil, new(1), InputOrder, new(1)
 	c.Uneven = false   // it promises every sample, and this run leaves out a last batch
 	c.DeadLetters = "" // the run tells of what it loses itself
 

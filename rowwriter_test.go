@@ -39,7 +39,7 @@ func TestRowsAreWhatIsStored(t *testing.T) {
 		}
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
 			t.Logf("seed %d: %s", seed, steps)
-			c := Config{Epochs: new(2), Prefetch: 1 + random.IntN(3), Workers: new(1 + random.IntN(3))}
+			c := Config{Epochs: new(2), Prefetch: new(1 + random.IntN(3)), Workers: new(1 + random.IntN(3))}
 			split := c
 			split.Fuse = new(false)
 			l, got := onePass(t, root, steps, c, Options{})
@@ -111,7 +111,7 @@ func TestRowsOfBatchesThatAreKept(t *testing.T) {
 	leak.Check(t)
 	root, _ := pictureFolder(t, 72)
 	r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},"decode_image",{"resize":{"size":[20,31]}},{"map":{"function":"rows:several","workers":1}},{"batch":{"size":2}}`, root)
-	l := openLoader(t, r, Config{Epochs: new(1), Prefetch: 1}, Options{Python: pythonHere(t)})
+	l := openLoader(t, r, Config{Epochs: new(1), Prefetch: new(1)}, Options{Python: pythonHere(t)})
 	var kept []*Batch
 	unpooled := 0
 	for b, err := range l.All(t.Context()) {
@@ -144,7 +144,7 @@ func TestRowsInHandLieInThePool(t *testing.T) {
 	leak.Check(t)
 	root, _ := pictureFolder(t, 64)
 	r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},{"map":{"function":"rows:slow","workers":1,"gives":{"key":"text","large":{"dtype":"int64","shape":[5000]}}}},{"batch":{"size":2}}`, root)
-	l := openLoader(t, r, Config{Epochs: new(1), Prefetch: 1}, Options{Python: pythonHere(t)})
+	l := openLoader(t, r, Config{Epochs: new(1), Prefetch: new(1)}, Options{Python: pythonHere(t)})
 	if n := l.arena.Stats().Slots; n < 4+python.HostOf(l.work).Calls[0].PerWorker/2-1 {
 		t.Errorf("%d slots", n)
 	}

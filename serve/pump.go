@@ -14,7 +14,7 @@ import (
 // pump sends the batches of one stream, at most so many ahead of the client as its
 // buffer holds tokens.
 type pump struct {
-	ahead  chan struct{} // a token for every batch sent and not taken
+	ahead  chan func()   // of every batch sent and not taken, what is called when it is
 	asked  chan struct{} // a token when the client has waited since the last one was removed
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -27,7 +27,7 @@ type pump struct {
 
 // idlePump returns the pump of a session without a stream.
 func idlePump() *pump {
-	p := &pump{ahead: make(chan struct{}), cancel: func() {}, done: make(chan struct{})}
+	p := &pump{ahead: make(chan func()), cancel: func() {}, done: make(chan struct{})}
 	close(p.done)
 	return p
 }
@@ -53,7 +53,7 @@ func (s *session) start(ctx context.Context, stream uint32, from *headrace.State
 
 func startPump(ctx context.Context, s *session, stream uint32) *pump {
 	ctx, cancel := context.WithCancel(ctx)
-	p := &pump{ahead: make(chan struct{}, s.loader.Prefetch()), asked: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{})}
+	p := &pump{ahead: make(chan func(), max(1, s.loader.Prefetch())), asked: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
 		defer cancel()
@@ -74,7 +74,8 @@ func (p *pump) stop() {
 func (p *pump) taken(n uint32) error {
 	for i := range n {
 		select {
-		case <-p.ahead:
+		case taken := <-p.ahead:
+			taken()
 		default:
 			return fmt.Errorf("%w: %d batches taken, %d were sent", wire.ErrProtocol, n, i)
 		}
@@ -133,9 +134,9 @@ func (p *pump) endEpoch(ctx context.Context, s *session, stream uint32, empty bo
 }
 
 func (p *pump) send(ctx context.Context, s *session, stream uint32, b *headrace.Batch) error {
-	state := s.loader.State()
+	state, taken := s.loader.State(), b.Taken()
 	select {
-	case p.ahead <- struct{}{}:
+	case p.ahead <- taken:
 	case <-ctx.Done():
 		b.Release()
 		return ctx.Err()
@@ -160,7 +161,14 @@ func (p *pump) send(ctx context.Context, s *session, stream uint32, b *headrace.
 	}
 	s.text = wire.AppendBatch(s.text[:0], &frame)
 
-	if err := p.hand(b.Send); err != nil {
+	err := p.hand(func() error {
+		if s.loader.Waiting() { // who waits takes the batch as it comes, and says so with the next request
+			taken()
+			s.loader.SetWaiting(false)
+		}
+		return b.Send()
+	})
+	if err != nil {
 		return err
 	}
 	if err := s.conn.Send(wire.KindBatch, stream, s.text); err != nil {

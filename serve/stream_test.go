@@ -181,7 +181,7 @@ func TestWaitingEndsWithTheStream(t *testing.T) {
 // a batch is on its way, the client does not wait.
 func TestABatchOnItsWayEndsTheWaiting(t *testing.T) {
 	for range 2000 {
-		p := &pump{ahead: make(chan struct{}, 1), asked: make(chan struct{}, 1)}
+		p := &pump{ahead: make(chan func(), 1), asked: make(chan struct{}, 1)}
 		waiting := false // guarded as the arena guards its own; the lock is the arena's
 		var arena sync.Mutex
 		var both sync.WaitGroup
@@ -194,7 +194,7 @@ func TestABatchOnItsWayEndsTheWaiting(t *testing.T) {
 			})
 		})
 		both.Go(func() {
-			p.ahead <- struct{}{}
+			p.ahead <- func() {}
 			p.hand(func() error {
 				arena.Lock()
 				defer arena.Unlock()

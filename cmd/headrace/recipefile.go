@@ -186,7 +186,7 @@ func (o *recipeOptions) config(f recipe.File) (config headrace.Config, err error
 	put := map[string]func(){
 		"workers":  func() { config.Workers = &o.workers },
 		"epochs":   func() { config.Epochs = &o.epochs },
-		"prefetch": func() { config.Prefetch = o.prefetch },
+		"prefetch": func() { config.Prefetch = &o.prefetch },
 		"memory":   func() { config.Memory = &o.memory },
 		"on-error": func() {
 			config.OnError = headrace.OnError(o.onError)

@@ -17,6 +17,10 @@ var arrows = []arrow{
 	{"internal/record", "sample", "a record is a sample on its way"},
 	{"internal/record", "budget", "and holds the bytes reserved for it"},
 	{"internal/record", "internal/scratch", "in memory that is used again"},
+	{"internal/record", "internal/depth", "and the ticket to be on its way"},
+	{"internal/batch", "internal/depth", "a batch has the tickets of its samples"},
+	{"internal/source", "internal/depth", "what is iterated over is asked for as many samples as there are tickets"},
+	{"internal/compile", "internal/depth", "samples wait for tickets before functions of Python"},
 	{"internal/record", "media", "some of its values are images"},
 	{"internal/record", "tensor", "others are arrays"},
 

@@ -12,6 +12,7 @@ import (
 	"github.com/headrace/headrace/arena"
 	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/internal/bytesize"
+	"github.com/headrace/headrace/internal/depth"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/sample"
@@ -34,6 +35,7 @@ type Batch struct {
 	rows    int
 	members *rowValues[[]*record.Record] // by row, the samples in it; nil: no stage asks for them
 	samples *rowValues[int]              // by row, how many are packed into it; nil: one
+	tickets *rowValues[depth.Ticket]     // by row, of its samples; nil: nobody counts them
 	epoch   int
 	step    int64
 }
@@ -189,6 +191,9 @@ func (b *Batch) empty(row int) {
 
 // origin notes a sample that an empty row holds, after those that were noted.
 func (b *Batch) origin(row int, it *record.Record) {
+	if b.tickets != nil {
+		b.tickets.at(row).Join(&it.Ticket)
+	}
 	if b.members != nil {
 		members := b.members.at(row)
 		*members = append(*members, it)
@@ -223,6 +228,12 @@ func (b *Batch) Samples() (n int64) {
 		n += int64(k)
 	}
 	return n
+}
+
+// Ticket is that of all samples in the batch, which the caller has from now on.
+func (b *Batch) Ticket() (all depth.Ticket) {
+	b.tickets.each(all.Join)
+	return all
 }
 
 // Slot names the batch's memory to a consumer in another process.
@@ -289,6 +300,7 @@ type Slots struct {
 	Packs  bool                   // several samples are in a row, or a row is the whole batch
 	Notes  bool                   // there may be samples instead of others
 	Ledger bool
+	Counts bool           // samples have tickets
 	Lane   *budget.Lane   // of batches that a later stage takes; nil: a consumer does, and they are in Arena
 	Memory *record.Memory // that these are in
 
@@ -339,6 +351,9 @@ func (s *Slots) blank() *Batch {
 		if s.Packs {
 			b.samples = newRowValues[int](s.Layout.Rows)
 		}
+		if s.Counts {
+			b.tickets = newRowValues[depth.Ticket](s.Layout.Rows)
+		}
 		if s.Notes {
 			b.lost = newRowValues[[]*sample.Lost](s.Layout.Rows)
 		}
@@ -366,6 +381,9 @@ func (s *Slots) Move(dst *Batch, to int, src *Batch, from int) {
 	dst.samples.take(to, src.samples, from)
 	dst.lost.take(to, src.lost, from)
 	dst.origins.take(to, src.origins, from)
+	if dst.tickets != nil {
+		dst.tickets.at(to).Join(src.tickets.at(from))
+	}
 }
 
 // Seal ends the filling: rows samples are in the batch.
@@ -416,6 +434,10 @@ func (s *Slots) recycle(b *Batch) {
 	b.lost.clear()
 	b.origins.clear()
 	b.members.clear()
+	if b.tickets != nil {
+		left := b.Ticket() // of a batch that nobody takes
+		left.Leave()
+	}
 	b.slot, b.heap, b.data = nil, heap{}, nil
 	b.form.Store(nil)
 	s.free.Put(b)

@@ -59,6 +59,7 @@ func (g *Grouping) Measure(ctx context.Context, it *record.Record) (err error) {
 	if err == nil {
 		it.Content.Park()
 		it.Working.Park()
+		it.Ticket.Leave() // it may wait for many others
 	}
 	return err
 }

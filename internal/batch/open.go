@@ -42,6 +42,7 @@ func (o *Opening) Open(_ context.Context, b *Batch) (*record.Record, error) {
 	}
 	it := record.Batch(members)
 	it.Rowless = several || l.Whole
+	it.Ticket = b.Ticket()
 
 	v := o.Env.Blank(it)
 	for i := range l.Fields {

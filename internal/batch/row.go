@@ -6,6 +6,7 @@ import (
 
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe/fuse"
 )
@@ -71,6 +72,17 @@ func (e *Writer) Handle(name string, h core.Handling, way []core.PathStep) {
 		}
 		return struct{}{}, err
 	})
+}
+
+// Calls is the function of Python that makes the rows, or the batches; nil: there is none.
+func (e *Writer) Calls() *python.Function {
+	switch {
+	case e.Function != nil:
+		return e.Function.Function
+	case e.Collating != nil:
+		return e.Collating.Function
+	}
+	return nil
 }
 
 // Fill writes a sample into its row. The sample is done with, whatever comes of it.

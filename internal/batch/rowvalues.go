@@ -75,6 +75,20 @@ func (c *rowValues[T]) forget(row int) {
 	}
 }
 
+// each calls do with every row that there is memory for.
+func (c *rowValues[T]) each(do func(*T)) {
+	if c == nil {
+		return
+	}
+	for i := range c.blocks {
+		if block := c.blocks[i].Load(); block != nil {
+			for k := range *block {
+				do(&(*block)[k])
+			}
+		}
+	}
+}
+
 // clear empties all rows. Blocks beyond the first go: few batches need them.
 func (c *rowValues[T]) clear() {
 	if c == nil {

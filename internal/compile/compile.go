@@ -41,7 +41,9 @@ func Compile(p fuse.Plan, t Target) (*Program, error) {
 	out.Mixes = last.line.mixes(nil, first == last && !out.Drops && !out.Makes)
 
 	j := joiner{&t, out, &err}
-	if out.Flow = j.join(last, false); err == nil {
+	var of counted
+	if out.Flow, of = j.join(last, false); err == nil {
+		taken(of, last.needs(), t.Prefetch)
 		err = out.Flow.Check()
 	}
 	return out, err

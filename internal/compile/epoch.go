@@ -55,6 +55,14 @@ func (s *section) epoch() (batches int64, exact bool) {
 	return (samples + rows - 1) / rows, exact
 }
 
+// needs is how many samples, or rows, a batch is made of at most.
+func (s *section) needs() int {
+	if s.end.Grouping != nil {
+		return s.Layout.Rows
+	}
+	return s.Rows
+}
+
 // taken is how many samples come into batches.
 func (s *section) taken() (samples int64, exact bool) {
 	if samples, exact = s.line.epoch(); s.plan.Batch.DropLast && !s.Groups {

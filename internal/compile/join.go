@@ -1,6 +1,8 @@
 package compile
 
 import (
+	"slices"
+
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/pipe"
@@ -16,26 +18,31 @@ type joiner struct {
 
 // join makes the pipeline of a section. Later says whether its batches may have to wait
 // for bytes after it.
-func (j joiner) join(s *section, later bool) pipe.Flow[*batch.Batch] {
-	samples := j.line(pipe.Flow[*record.Record]{}, s.line, later || s.end.Replaces || s.plan.Batch.Lists)
+func (j joiner) join(s *section, later bool) (pipe.Flow[*batch.Batch], counted) {
+	in := j.line(samples{}, s.line, later || s.end.Replaces || s.plan.Batch.Lists)
+	if python := s.end.Calls(); python != nil {
+		in = j.count(in, s.plan.Last.Name())
+		in.workers = max(in.workers, python.Workers)
+	}
+	s.Slots.Counts = in.by != nil
 	if s.end.Collating != nil {
-		return j.collate(samples, s, later)
+		return j.collate(in.Flow, s, later), in.counted
 	}
 	if s.end.Grouping != nil {
-		return j.group(samples, s, later)
+		return j.group(in, s, later)
 	}
 	s.Slots.Packs = s.line.batches != nil // a row may be several samples
 	filling := j.filling(s, s.plan.Batch.DropLast, later)
 	if s.end.Together() {
-		return pipe.FillRuns(samples, s.Layout.Rows, s.Slots, s.end.Fill, s.end.FillAll, s.end.Function.Together, filling)
+		return pipe.FillRuns(in.Flow, s.Layout.Rows, s.Slots, s.end.Fill, s.end.FillAll, s.end.Function.Together, filling), in.counted
 	}
-	return pipe.Fill(samples, s.Layout.Rows, s.Slots, s.end.Fill, filling)
+	return pipe.Fill(in.Flow, s.Layout.Rows, s.Slots, s.end.Fill, filling), in.counted
 }
 
 // filling are the settings of the stage that fills batches.
 func (j joiner) filling(s *section, dropLast, later bool) pipe.FillOpts {
 	o := pipe.FillOpts{
-		Name: s.plan.Last.Name(), Workers: j.Workers, Buffer: j.ahead(s), Ordered: j.inOrder(later),
+		Name: s.plan.Last.Name(), Workers: j.Workers, Buffer: j.ahead(s), Ordered: j.fillsInOrder(s, later),
 		DropLast: dropLast, Failures: s.end.Losses,
 	}
 	if python := s.end.Function; python != nil {
@@ -55,27 +62,36 @@ func (j joiner) ahead(s *section) int {
 	if s.Slots.Lane != nil {
 		return 1
 	}
+	if j.Counts {
+		return 1 // those that count are the consumer's
+	}
 	return j.Prefetch
 }
 
 // open begins with the batches of a section.
-func (j joiner) open(n *line, later bool) pipe.Flow[*record.Record] {
+func (j joiner) open(n *line, later bool) samples {
 	s := n.batches
-	batches := j.join(s, later)
+	batches, of := j.join(s, later)
+	of.each *= s.needs()
 	name := "open " + s.plan.Last.Names[len(s.plan.Last.Names)-1]
 	j.note(name, 1, nil)
-	return pipe.Discard(pipe.Map(batches, n.opening.Open, pipe.Opts{Name: name, Ordered: j.inOrder(later), Buffer: 1}), j.Env.Drop)
+	opened := pipe.Map(batches, n.opening.Open, pipe.Opts{Name: name, Ordered: j.inOrder(later), Buffer: 1})
+	return samples{pipe.Discard(opened, j.Env.Drop), of}
 }
 
 // line goes on after in, in a branch, or begins at a source or a merge. Later says
 // whether samples may have to wait for bytes after it. As these are given to the oldest
 // first, which must be able to ask for them, nobody overtakes before the last stage that
 // does.
-func (j joiner) line(in pipe.Flow[*record.Record], n *line, later bool) pipe.Flow[*record.Record] {
+func (j joiner) line(in samples, n *line, later bool) samples {
 	switch {
 	case n.source != nil:
 		j.note(n.source.Name, 1, n.source.Names)
-		in = pipe.Discard(pipe.From(n.source.Name, n.source), j.Env.Drop)
+		in.Flow = pipe.Discard(pipe.From(n.source.Name, n.source), j.Env.Drop)
+		if j.Counts && n.source.Iterated() {
+			in.counted = counted{by: j.limit(), each: 1, workers: 1}
+			n.source.Limit = in.by
+		}
 	case n.merge != nil:
 		in = j.merge(n, later || n.asks())
 	case n.batches != nil:
@@ -97,15 +113,26 @@ func (j joiner) line(in pipe.Flow[*record.Record], n *line, later bool) pipe.Flo
 
 func (j joiner) inOrder(later bool) bool { return later || j.Target.InOrder }
 
+// fillsInOrder tells whether samples take the rows of batches in order. Those that are
+// counted do: out of order, the row of a lost sample waits for one more to come, and
+// samples in later batches may have all the tickets.
+func (j joiner) fillsInOrder(s *section, later bool) bool { return j.inOrder(later) || s.Slots.Counts }
+
 // keptReady is how many samples a stage keeps ready. The engine's own default is for
 // items that cost little; samples may carry decoded images, and each costs far more than
 // handing it on.
 const keptReady = 2
 
-func (j joiner) stage(in pipe.Flow[*record.Record], s *stage, later bool) pipe.Flow[*record.Record] {
+func (j joiner) stage(in samples, s *stage, later bool) samples {
+	if s.python != nil {
+		in = j.count(in, s.name)
+		in.workers = max(in.workers, s.python.Workers)
+	}
 	if s.aggregate != nil {
 		j.note(s.name, 1, s.steps)
-		return pipe.Discard(pipe.Aggregate(in, s.aggregate.Aggregator, pipe.AggregateOpts{Name: s.name, Failures: s.losses}), j.Env.Drop)
+		made := pipe.Aggregate(in.Flow, s.aggregate.Aggregator, pipe.AggregateOpts{Name: s.name, Failures: s.losses})
+		in.Flow = pipe.Discard(made, j.Env.Drop)
+		return j.recount(in, "after "+s.name, in.counted)
 	}
 	o := pipe.Opts{Name: s.name, Workers: j.Workers, Buffer: keptReady, Ordered: j.inOrder(later), Failures: s.losses}
 	switch {
@@ -124,15 +151,19 @@ func (j joiner) stage(in pipe.Flow[*record.Record], s *stage, later bool) pipe.F
 	}
 	j.note(s.name, o.Workers, s.steps)
 	if s.expand != nil {
-		return pipe.Discard(pipe.FlatMap(in, s.expand, o), j.Env.Drop)
+		in.Flow = pipe.Discard(pipe.FlatMap(in.Flow, s.expand, o), j.Env.Drop)
+		return j.recount(in, "after "+s.name, in.counted)
 	}
-	return pipe.Discard(pipe.Map(in, s.op, o), j.Env.Drop)
+	in.Flow = pipe.Discard(pipe.Map(in.Flow, s.op, o), j.Env.Drop)
+	return in
 }
 
-func (j joiner) merge(n *line, later bool) pipe.Flow[*record.Record] {
+func (j joiner) merge(n *line, later bool) samples {
 	var flows []pipe.Flow[*record.Record]
+	var before []counted
 	for _, of := range n.of {
-		flows = append(flows, j.line(pipe.Flow[*record.Record]{}, of, later))
+		in := j.line(samples{}, of, later)
+		flows, before = append(flows, in.Flow), append(before, in.counted)
 	}
 	j.note(n.merge.Name, 1, []string{n.merge.Name})
 	o := pipe.MergeOpts{Name: n.merge.Name, Buffer: keptReady, Order: mergeOrders[n.merge.Order],
@@ -143,20 +174,36 @@ func (j joiner) merge(n *line, later bool) pipe.Flow[*record.Record] {
 	if n.merge.Until == "shortest" {
 		o.Until = pipe.Shortest
 	}
-	return pipe.Discard(pipe.Merge(flows, o), j.Env.Drop)
+	in := samples{Flow: pipe.Discard(pipe.Merge(flows, o), j.Env.Drop)}
+	return j.recount(in, "after "+n.merge.Name, before...)
 }
 
 var mergeOrders = map[string]pipe.Order{"round_robin": pipe.RoundRobin, "weights": pipe.ByWeight, "arrival": pipe.Arrival}
 
-func (j joiner) route(in pipe.Flow[*record.Record], r *routing, later bool) pipe.Flow[*record.Record] {
+func (j joiner) route(in samples, r *routing, later bool) samples {
+	if slices.ContainsFunc(r.branches, (*line).calls) {
+		in = j.count(in, r.name)
+	}
 	ordered := j.inOrder(later)
 	j.note(r.name, 1, r.steps)
+	before := []counted{in.counted}
 	var branches []func(pipe.Flow[*record.Record]) pipe.Flow[*record.Record]
 	for _, b := range r.branches {
-		branches = append(branches, func(in pipe.Flow[*record.Record]) pipe.Flow[*record.Record] { return j.line(in, b, ordered) })
+		branches = append(branches, func(of pipe.Flow[*record.Record]) pipe.Flow[*record.Record] {
+			out := j.line(samples{of, in.counted}, b, ordered)
+			if in.workers = max(in.workers, out.workers); out.by != in.by {
+				before = append(before, out.counted)
+			}
+			return out.Flow
+		})
 	}
-	return pipe.Discard(pipe.Route(in, r.choose, branches,
+	in.Flow = pipe.Discard(pipe.Route(in.Flow, r.choose, branches,
 		pipe.RouteOpts{Name: r.name, Buffer: keptReady, Ordered: ordered, Failures: r.losses}), j.Env.Drop)
+	if len(before) == 1 {
+		return in
+	}
+	before[0] = in.counted
+	return j.recount(in, "after "+r.name, before...)
 }
 
 // note tells people of a stage.

@@ -27,7 +27,7 @@ func (j joiner) collate(in pipe.Flow[*record.Record], s *section, later bool) pi
 
 	calls := pipe.FillOpts{
 		Name: c.Name, Workers: c.Workers, InFlightPerWorker: c.PerWorker, OnResize: c.Pool.SetWorkers,
-		Buffer: j.ahead(s), Ordered: j.inOrder(later), Failures: c.Losses,
+		Buffer: j.ahead(s), Ordered: j.fillsInOrder(s, later), Failures: c.Losses,
 	}
 	j.Calling = append(j.Calling, c.Name)
 	j.note(c.Name, c.Workers, []string{c.Name})
@@ -35,7 +35,8 @@ func (j joiner) collate(in pipe.Flow[*record.Record], s *section, later bool) pi
 }
 
 // group is the flow of batches after the samples.
-func (j joiner) group(in pipe.Flow[*record.Record], s *section, later bool) pipe.Flow[*batch.Batch] {
+func (j joiner) group(of samples, s *section, later bool) (pipe.Flow[*batch.Batch], counted) {
+	in := of.Flow
 	p, end := s.plan, s.end
 	step := p.Last.Names[len(p.Last.Names)-1]
 	together := pipe.AggregateOpts{Name: "group " + step, Buffer: j.Workers, DropLast: p.Batch.Pack == nil && p.Batch.DropsLast()}
@@ -45,7 +46,8 @@ func (j joiner) group(in pipe.Flow[*record.Record], s *section, later bool) pipe
 	switch {
 	case p.Batch.Lists:
 		list := func(it *record.Record) (int64, bool) { return it.ID.Pos, it.InList == it.OfList-1 }
-		return fillGroups(j, pipe.Aggregate(in, group.Lists(list), together), s, later, func(int) *batch.Form { return &s.Layout.Forms[0] })
+		return fillGroups(j, pipe.Aggregate(in, group.Lists(list), together), s, later, of.counted,
+			func(int) *batch.Form { return &s.Layout.Forms[0] })
 	case p.Batch.Pack != nil:
 		o := group.PackOpts{Length: p.Batch.Pack.Length, Open: p.Batch.Pack.Open}
 		if p.Batch.Pack.First {
@@ -58,7 +60,9 @@ func (j joiner) group(in pipe.Flow[*record.Record], s *section, later bool) pipe
 
 		s.Slots.Packs = true
 		rows := pipe.Discard(pipe.Aggregate(in, begin, together), end.DropRow)
-		return pipe.Fill(rows, s.Layout.Rows, s.Slots, end.Pack, j.filling(s, p.Batch.Pack.DropLast, later))
+		first := func(r group.Row[*record.Record]) *record.Record { return r.Segments[0].Item }
+		rows, known := recountGroups(j, rows, step, first, end.DropRow, of.counted, 1)
+		return pipe.Fill(rows, s.Layout.Rows, s.Slots, end.Pack, j.filling(s, p.Batch.Pack.DropLast, later)), known
 	case p.Batch.Buckets != nil:
 		o := group.BucketOpts{Lengths: p.Batch.Buckets.Lengths, Longest: p.Batch.Buckets.Longest}
 		for _, f := range s.Layout.Forms {
@@ -68,30 +72,43 @@ func (j joiner) group(in pipe.Flow[*record.Record], s *section, later bool) pipe
 		if err != nil {
 			return j.fail(err)
 		}
-		return fillGroups(j, pipe.Aggregate(in, begin, together), s, later, s.Layout.OfLength)
+		return fillGroups(j, pipe.Aggregate(in, begin, together), s, later, of.counted, s.Layout.OfLength)
 	default:
 		shape := func(it *record.Record) (int, error) { return it.Group, nil }
 		begin, err := group.Shapes(shape, group.ShapeOpts{Size: s.Layout.Rows, Open: len(s.Layout.Forms)})
 		if err != nil {
 			return j.fail(err)
 		}
-		return fillGroups(j, pipe.Aggregate(in, begin, together), s, later, func(i int) *batch.Form { return &s.Layout.Forms[i] })
+		return fillGroups(j, pipe.Aggregate(in, begin, together), s, later, of.counted,
+			func(i int) *batch.Form { return &s.Layout.Forms[i] })
 	}
 }
 
 // fail notes why there is no flow.
-func (j joiner) fail(err error) pipe.Flow[*batch.Batch] {
+func (j joiner) fail(err error) (none pipe.Flow[*batch.Batch], of counted) {
 	*j.wrong = errors.Join(*j.wrong, err)
-	return pipe.Flow[*batch.Batch]{}
+	return none, of
+}
+
+// recountGroups is recount for what a stage has gathered, so many samples at a time.
+func recountGroups[T any](j joiner, in pipe.Flow[T], step string, of func(T) *record.Record, drop func(T),
+	before counted, together int) (pipe.Flow[T], counted) {
+	if before.by == nil {
+		return in, counted{}
+	}
+	passed(before, together)
+	in, by := enter(j, in, "after group "+step, of, drop)
+	return in, counted{by: by, each: 1}
 }
 
 // fillGroups writes samples into the batches that were made for them.
 func fillGroups[S any](j joiner, in pipe.Flow[group.Placed[*record.Record, S]], s *section,
-	later bool, formOf func(S) *batch.Form) pipe.Flow[*batch.Batch] {
+	later bool, of counted, formOf func(S) *batch.Form) (pipe.Flow[*batch.Batch], counted) {
 	end, last := s.end, s.plan.Last
 	type placed = group.Placed[*record.Record, S]
 	drop := func(p placed) { j.Env.Drop(p.Item) }
-	in = pipe.Discard(in, drop)
+	record := func(p placed) *record.Record { return p.Item }
+	in, of = recountGroups(j, pipe.Discard(in, drop), last.Names[len(last.Names)-1], record, drop, of, s.needs())
 	if g := end.Grouping; g.Scope != nil {
 		reserve := func(ctx context.Context, p placed) (placed, error) { return p, g.Reserve(ctx, p.Item) }
 		o := pipe.Opts{Name: "reserve " + last.Names[0], Ordered: true, Buffer: j.Workers}
@@ -102,5 +119,5 @@ func fillGroups[S any](j joiner, in pipe.Flow[group.Placed[*record.Record, S]], 
 		b.Begin(func() *batch.Form { return formOf(p.Shape) })
 		return end.Fill(ctx, p.Item, b, row)
 	}
-	return pipe.FillGroups(in, s.Layout.Rows, placed.Last, s.Slots, write, j.filling(s, false, later))
+	return pipe.FillGroups(in, s.Layout.Rows, placed.Last, s.Slots, write, j.filling(s, false, later)), of
 }

@@ -79,6 +79,16 @@ type routing struct {
 // oldest sample first, which must be able to ask for them.
 func (n *line) asks() bool { return slices.ContainsFunc(n.steps, step.asks) }
 
+// calls tells whether stages of the line, which is a branch, call Python.
+func (n *line) calls() bool { return slices.ContainsFunc(n.steps, step.calls) }
+
+func (s step) calls() bool {
+	if s.stage != nil {
+		return s.stage.python != nil
+	}
+	return slices.ContainsFunc(s.routing.branches, (*line).calls)
+}
+
 func (s step) unbatches() bool { return s.stage != nil && s.stage.unbatches }
 
 func (s step) asks() bool {

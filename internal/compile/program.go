@@ -3,6 +3,7 @@ package compile
 import (
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/batch"
+	"github.com/headrace/headrace/internal/depth"
 	"github.com/headrace/headrace/pipe"
 )
 
@@ -28,6 +29,8 @@ type Program struct {
 	Counted  bool     // nothing but that changes how many there are, and each is made into as many: Samples has them
 	Gathers  []string // stages that make samples of several
 	Relabels bool     // labels are others than those of the sources
+
+	Limits []*depth.Limit // of samples on their way
 
 	Mixes []Mix // merges by weights that go on when one of their sources has ended
 

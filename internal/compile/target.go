@@ -20,6 +20,7 @@ type Target struct {
 	Workers  int // of stages that compute
 	Readers  int // of stages that wait
 	Prefetch int
+	Counts   bool // no more samples are on their way through Python than Prefetch says
 	InOrder  bool // batches take samples in input order
 	Library  bool // decodes images, where a decoder of Headrace's own could
 

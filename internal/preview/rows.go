@@ -29,7 +29,7 @@ type Rows[T any] struct {
 // told; what o says of losses is not heeded. The loader is to be closed.
 func Open[T any](ctx context.Context, r recipe.Recipe, c headrace.Config, o headrace.Options,
 	most int, bad func(headrace.Lost) T) (*Rows[T], error) {
-	c.Epochs, c.Order, c.Prefetch = nil, headrace.InputOrder, min(most, 16)
+	c.Epochs, c.Order, c.Prefetch = nil, headrace.InputOrder, new(min(most, 16))
 	c.OnError, c.MaxErrors = headrace.Skip, headrace.ErrorCount(most)
 	c.Rank, c.WorldSize, c.StepsPerEpoch = 0, 1, nil // those that all ranks begin with, however many batches they make of an epoch
 	c.DeadLetters = ""                               // that is for losses of runs

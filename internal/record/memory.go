@@ -48,6 +48,7 @@ func (m *Memory) Drop(r *Record) {
 	}
 	r.Content.Release()
 	r.Working.Release()
+	r.Ticket.Leave()
 }
 
 // Settle gives back memory that no value is in any more, and the reservation for the file

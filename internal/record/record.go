@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/headrace/headrace/budget"
+	"github.com/headrace/headrace/internal/depth"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/sample"
 )
@@ -22,6 +23,7 @@ type Record struct {
 	Opened    Opened       // the video that is decoded next; nil: there is none
 	Content   budget.Grant // the bytes read
 	Working   budget.Grant // what comes after
+	Ticket    depth.Ticket // to be on its way
 
 	shared   []shared      // sizes of images that have steps in common
 	Draws    []sample.Draw // with a ledger

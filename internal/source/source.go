@@ -6,6 +6,7 @@ import (
 	"iter"
 	"sync/atomic"
 
+	"github.com/headrace/headrace/internal/depth"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/op/python"
@@ -33,6 +34,7 @@ type Listing struct {
 	}
 
 	Scope *core.MemoryScope // for which reading reserves bytes
+	Limit *depth.Limit      // of what is iterated over: how many samples may be on their way; nil: any number
 
 	Most int64       // samples that come at most of an epoch, where one is only tried; 0: all
 	cut  atomic.Bool // there were more

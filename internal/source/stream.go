@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/internal/depth"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/op/python"
@@ -30,6 +32,7 @@ type stream struct {
 	room   budget.Grant       // for what the worker makes before anybody has asked for it
 	bytes  int64              // of that, as far as samples have told; 0: none has
 	ahead  map[int64]*landing // by position: of records that are ahead of their samples
+	ticket depth.Ticket       // of the next sample
 }
 
 // items are the samples of an epoch from a position on.
@@ -44,15 +47,37 @@ func (s *Iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*r
 		}
 		r.room.Park()
 		defer r.room.Release()
+		if r.enter() != nil {
+			return // likewise
+		}
+		defer r.ticket.Leave()
 
 		r.end(r.read())
 	}
 }
 
+// enter waits until the next sample may be taken.
+func (r *stream) enter() error {
+	if r.Source.Limit == nil {
+		return nil
+	}
+	return pipe.WaitBlocked(r.ctx, func() (err error) {
+		r.ticket, err = r.Source.Limit.Enter(r.ctx)
+		return err
+	})
+}
+
+// record makes that of the sample at a position, which is the next.
+func (r *stream) record(pos int64) *record.Record {
+	it := r.Source.Record(r.epoch, pos, pos)
+	it.Ticket.Join(&r.ticket)
+	return it
+}
+
 // read has the worker give its samples. Where the object says where it is, another worker
 // goes on there when one has died.
 func (r *stream) read() error {
-	call := &extern.Call{ID: sample.ID{Source: r.Source.Name, Epoch: r.epoch, Index: int64(r.epoch)}, Key: r.Source.Name}
+	call := &extern.Call{ID: sample.ID{Source: r.Source.Name, Epoch: r.epoch, Index: int64(r.epoch)}, Key: r.Source.Name, OneByOne: r.Source.Limit != nil}
 	if r.epoch == r.Iterable.epoch && r.from.State != "" {
 		call.State, r.at = []byte(r.from.State), r.from.Position
 	}
@@ -93,7 +118,7 @@ func (r *stream) give(out []extern.Value) error {
 		delete(r.ahead, pos)
 		l.land(out, nil)
 	} else {
-		it := r.Source.Record(r.epoch, pos, pos)
+		it := r.record(pos)
 		err := r.receive(r.ctx, it, out)
 		if err != nil {
 			r.work.Drop(it)
@@ -105,7 +130,7 @@ func (r *stream) give(out []extern.Value) error {
 	if r.enough = r.enough || r.Source.ends(r.at); r.enough {
 		return python.ErrEnough
 	}
-	return r.ctx.Err()
+	return cmp.Or(r.ctx.Err(), r.enter())
 }
 
 // place is memory for a field of a sample that is about to come: in its row. Its record
@@ -119,7 +144,7 @@ func (r *stream) place(item, field int) []byte {
 	if l == nil {
 		l = newLanding(r.Iterable)
 		r.ahead[pos] = l
-		it := r.Source.Record(r.epoch, pos, pos)
+		it := r.record(pos)
 		it.Opened = l
 		r.enough = !r.yield(it, nil)
 	}

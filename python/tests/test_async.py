@@ -234,7 +234,7 @@ def test_more_calls_in_flight_while_a_loop_runs():
         return n
 
     pipeline = hr.source([{"n": n} for n in range(224)]).map(together, fields="n", gives=int, workers=4)
-    with pipeline.batch(4).loader(epochs=1, prefetch=1) as loader:
+    with pipeline.batch(4).loader(epochs=1) as loader:
         got = []
         for batch in loader:
             got += map(int, batch["n"])

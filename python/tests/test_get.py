@@ -191,14 +191,14 @@ def test_resuming_with_steps_per_epoch(photos, epochs):
         assert [list(b["key"]) for b in loader] == epochs[1][:5]
 
 
-@pytest.mark.parametrize("prefetch", [1, 7])
+@pytest.mark.parametrize("prefetch", [0, 1, 7])
 def test_so_many_batches_are_made_ahead(photos, prefetch, epochs):
     with pipeline(photos).loader(epochs=1, prefetch=prefetch) as loader:
         assert [list(b["key"]) for b in loader] == epochs[0]
         assert f"prefetch: {prefetch}" in loader.recipe()
 
 
-@pytest.mark.parametrize("prefetch", [0, -1, 1001])
+@pytest.mark.parametrize("prefetch", [-1, 1001])
 def test_depths_that_are_none(photos, prefetch):
-    with pytest.raises(hr.RecipeError, match=f"prefetch is {prefetch}: must be from 1 to 1000 batches"):
+    with pytest.raises(hr.RecipeError, match=f"prefetch is {prefetch}: must be from 0, on demand, to 1000 batches"):
         pipeline(photos).loader(prefetch=prefetch)

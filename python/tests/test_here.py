@@ -709,7 +709,7 @@ def test_a_stream_ends_with_its_second_thread():
 
     begun = 0
     for i in range(6):
-        loader = hr.source(Now(), where="here").batch(2).loader(prefetch=1)
+        loader = hr.source(Now(), where="here").batch(2).loader()
         next(iter(loader))
         time.sleep(0.05 + 0.005 * i)
         begun += "headrace-held-back" in [thread.name for thread in threading.enumerate()]

@@ -66,6 +66,10 @@ type Call struct {
 	// always so.
 	Place func(item, field int) []byte
 
+	// OneByOne, of Pool.Stream, has the function make a sample only when yield has returned
+	// for the one before. Otherwise it is a few ahead.
+	OneByOne bool
+
 	// State, where it is not nil before the call, is given to load_state_dict(), as JSON,
 	// before anything else. After a call of Aggregate that has given a sample, with
 	// Options.States, it is that of state_dict(); nil: the object has none. Iterate

@@ -92,8 +92,12 @@ func (k *Pack) begin(number uint32, random, epochs, all bool) {
 	}
 	k.align(8)
 
+	credit := streamCredit
+	if first.OneByOne {
+		credit = 1
+	}
 	for i, v := range []uint64{
-		uint64(items), flags, streamCredit, uint64(rooms), uint64(len(k.ints)), uint64(number), saved, uint64(k.of.Number),
+		uint64(items), flags, uint64(credit), uint64(rooms), uint64(len(k.ints)), uint64(number), saved, uint64(k.of.Number),
 	} {
 		binary.LittleEndian.PutUint64(k.ints[8*i:], v)
 	}

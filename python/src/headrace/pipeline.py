@@ -718,8 +718,10 @@ class Pipeline(Operations):
             fuse: False runs each image operation as its own stage, with its own line in `stats()`. That is slower; with `mode="exact"` the
                 pixels are the same.
             jpeg: `"headrace"`, the default, or `"turbo"`: libjpeg-turbo, slower with the same pixels. You may switch when you resume.
-            prefetch: batches made ahead of your loop, 1 to 1000, as `memory` allows; None, the default: 2. More even out a loop or source
-                that is slow at times, and need memory.
+            prefetch: batches made ahead of your loop, as `memory` allows; None, the default: 2, and functions may be further ahead. More
+                even out a loop or source that is slow at times. A number, 0 to 1000, also bounds what has begun: after n batches, your
+                functions and sources were asked for the samples of at most n + `prefetch` batches, and one more for each worker; with 0
+                a batch is begun when your loop asks for it. Steps that hold samples, such as `pack`, add those that they hold.
             uneven: True for evaluation: each sample comes exactly once, so ranks may get different numbers of batches. **Collective
                 operations in the loop, as of DistributedDataParallel, then hang**: gather results after the loop. By default ranks are made
                 even with samples from the epoch's beginning.

@@ -55,8 +55,6 @@ def settings(given: dict[str, Any], own: dict[str, Any]) -> tuple[dict[str, Any]
     every = config.pop("every")
     if every is not None and every <= 0:
         raise RecipeError(f"headrace: every is {every:g}: must be seconds above 0")
-    if config["prefetch"] == 0:  # which would be the engine's own default
-        raise RecipeError("headrace: prefetch is 0: must be from 1 to 1000 batches")
     if config["prefetch"] is None:
         del config["prefetch"]
     if config["jpeg"] == _USUAL["jpeg"]:

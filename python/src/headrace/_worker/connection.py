@@ -37,6 +37,7 @@ class Connection:
         self.descriptors: list[int] = []
         self.spaces: dict[int, Any] = {}  # memory by number, which values are in and results may be written into
         self.credit = 0  # samples of a stream that the engine takes
+        self.one_by_one = False  # none is made before it has taken the last one
         self.stopped = False  # it takes no more of this pack
         self.at_end: list[Any] = []  # what is called when the thread ends that it is of, if the process goes on then
 
@@ -109,6 +110,7 @@ class Connection:
     def begin(self, credit: int) -> None:
         """Begin with a pack, of whose results the engine takes so many at once."""
         self.credit = credit
+        self.one_by_one = credit == 1
         self.stopped = False
 
     def results(self, *parts: Any) -> None:

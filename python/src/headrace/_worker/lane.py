@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         """Who gives a lane its packs."""
 
         credit: int  # samples of a stream that it takes
+        one_by_one: bool  # none is made before it has taken the last one
         stopped: bool  # it takes no more of this pack
         at_end: list[Any]  # what is called when it has no more packs, and the process goes on
         stream: int  # of what is sent, where several packs are in work

@@ -104,6 +104,10 @@ class Streams:
         """
         engine, writer = self.lane.engine, self.lane.writer
         in_row, self.in_row = self.in_row, False
+        if engine.one_by_one and not writer.probing:
+            self._send()
+            self.lane.resting()
+            return engine.pull()
         may_wait = not in_row and not engine.stopped and not writer.probing and len(writer.status) < _AHEAD and writer.end <= FULL
         if may_wait and ((quick and not writer.in_rooms) or (engine.credit <= 0 and not engine.pulled_now())):
             self.held_back.hold()
