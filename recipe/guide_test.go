@@ -65,7 +65,10 @@ func transformsTable() string {
 // instead is the call of the operation's method instead of another library's.
 func instead(op recipe.Op, call string) string {
 	_, args, _ := strings.Cut(call, "(")
-	return "." + op.Name + "(" + strings.TrimPrefix(args, "image, ")
+	if rest, ok := strings.CutPrefix(args, "image"); ok { // of a function
+		args = strings.TrimPrefix(rest, ", ")
+	}
+	return "." + op.Name + "(" + args
 }
 
 // drawsTable has a row for each set of values that operations tell.
