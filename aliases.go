@@ -3,9 +3,9 @@ package headrace
 import (
 	"context"
 
-	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/op/custom"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/state"
@@ -62,7 +62,7 @@ const (
 // List returns the names of the files that the operation files reads by a pattern or a
 // folder of images, in their order.
 func List(ctx context.Context, root, pattern string) ([]string, error) {
-	return source.List(ctx, root, pattern)
+	return input.List(ctx, root, pattern)
 }
 
 // StateVersion is the version of [State]'s form.

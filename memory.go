@@ -9,6 +9,7 @@ import (
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/machine"
 	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -72,9 +73,9 @@ func halfOf(limit int64, of *trial) int64 {
 // keepBlocks sets memory aside for blocks of compressed shards, which samples share.
 func keepBlocks(b *budget.Budget, limit int64, sources []*source.Listing) error {
 	for _, s := range sources {
-		if shards, ok := s.Contents.(*source.Shards); ok && shards.Set.HasBlocks() {
+		if shards, ok := s.Contents.(*input.ShardSet); ok && shards.Set.HasBlocks() {
 			n := min(limit/8, mostKept)
-			if err := b.Reserve(source.ForBlocks, n); err != nil {
+			if err := b.Reserve(input.ForBlocks, n); err != nil {
 				return err
 			}
 			shards.Set.KeepBlocks(n)

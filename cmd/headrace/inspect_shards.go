@@ -106,15 +106,15 @@ func lookAtShards(ctx context.Context, d *shard.Dataset, from []string) (*inspec
 	}
 	slices.Sort(i.Refused)
 
-	usual, err := source.UsualFields(d)
+	usual, err := input.UsualFields(d)
 	switch {
 	case err == nil:
-		i.Read = fmt.Sprintf("hr.read(%s, fields={%s})", quotedNames(from), source.Quoted(usual))
+		i.Read = fmt.Sprintf("hr.read(%s, fields={%s})", quotedNames(from), input.Quoted(usual))
 		if i.Blocks, err = blocksOf(ctx, d, usual); err != nil {
 			return nil, err
 		}
 	case len(usual) > 0:
-		i.Read = fmt.Sprintf("hr.read(%s, fields={%s})", quotedNames(from), source.Quoted(usual))
+		i.Read = fmt.Sprintf("hr.read(%s, fields={%s})", quotedNames(from), input.Quoted(usual))
 	}
 	if at := d.Kept(); at != "" {
 		if s, err := os.Stat(at); err == nil {

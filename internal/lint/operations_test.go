@@ -14,7 +14,7 @@ import (
 
 // rooms are where an operation's arguments may be named: what it says of itself, and what
 // carries it out. Everybody else asks recipe.TraitsOf.
-var rooms = []string{"op/", "internal/source/"}
+var rooms = []string{"op/"}
 
 // namedIn is how often files outside of them may still name one. It only falls.
 var namedIn = map[string]int{

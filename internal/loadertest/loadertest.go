@@ -15,8 +15,10 @@ import (
 	"testing"
 
 	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/tier"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -201,4 +203,103 @@ func Sequential(t *testing.T, root string, epoch int, keep func(key string) bool
 		}
 	}
 	return out
+}
+
+// Stream runs a loader to its end, from a state if there is one.
+func Stream(t *testing.T, r recipe.Recipe, c headrace.Config, from *headrace.State, each func(*headrace.Batch, *headrace.Loader)) *headrace.Loader {
+	t.Helper()
+	l := Open(t, r, c, headrace.Options{})
+	if from != nil {
+		if err := l.Start(*from, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for {
+		b, err := l.Next(t.Context())
+		switch err {
+		case io.EOF:
+		case pipe.ErrDone:
+			return l
+		case nil:
+			each(b, l)
+			b.Release()
+		default:
+			t.Fatal(err)
+		}
+	}
+}
+
+// CutAnywhere compares a run that is cut after every batch with the one that is not.
+func CutAnywhere(t *testing.T, r recipe.Recipe, c headrace.Config) {
+	t.Helper()
+	c.Epochs = new(2)
+	var states []headrace.State
+	var want [][]Row
+	Stream(t, r, c, nil, func(b *headrace.Batch, l *headrace.Loader) {
+		states, want = append(states, l.State()), append(want, Rows(t, b))
+	})
+	for i := 0; i < len(states); i += tier.Cases(3, 1) {
+		k := i + 1
+		last := Stream(t, r, c, &states[i], func(b *headrace.Batch, l *headrace.Loader) {
+			if k >= len(want) {
+				t.Fatalf("cut after batch %d: a batch more than the %d without a cut", i, len(want))
+			}
+			Compare(t, fmt.Sprintf("cut after batch %d, batch %d", i, k), [][]Row{Rows(t, b)}, want[k:k+1])
+			if got, uncut := fmt.Sprintf("%+v", l.State()), fmt.Sprintf("%+v", states[k]); got != uncut {
+				t.Fatalf("cut after batch %d: the state after batch %d is\n%s, and without the cut\n%s", i, k, got, uncut)
+			}
+			k++
+		})
+		if k != len(want) {
+			t.Fatalf("cut after batch %d: %d batches of %d", i, k, len(want))
+		}
+		last.Close()
+	}
+}
+
+// UnderWorlds has each rank of several worlds make a batch, one world going on where the
+// one before it was, and one rank the rest. It returns the keys, which must all differ.
+func UnderWorlds(t *testing.T, r recipe.Recipe, worlds ...int) (keys []string) {
+	t.Helper()
+	var records []headrace.State
+	open := func(rank, world int) *headrace.Loader {
+		l := Open(t, r, headrace.Config{Epochs: new(1), Rank: rank, WorldSize: world}, headrace.Options{})
+		if records != nil {
+			from, err := l.Gather(records)
+			if err == nil {
+				err = l.Start(from, nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return l
+	}
+	for _, world := range worlds {
+		var next []headrace.State
+		for rank := range world {
+			l := open(rank, world)
+			b := Next(t, l)
+			keys = append(keys, b.Text("key")...)
+			next = append(next, l.State())
+			b.Release()
+		}
+		records = next
+	}
+	keys = append(keys, Keys(t, open(0, 1))...)
+	for i, key := range slices.Sorted(slices.Values(keys)) {
+		if i > 0 && key == slices.Sorted(slices.Values(keys))[i-1] {
+			t.Errorf("%s came twice", key)
+		}
+	}
+	return keys
+}
+
+// Keys drains an epoch of its keys.
+func Keys(t *testing.T, l *headrace.Loader) (keys []string) {
+	t.Helper()
+	for b := range Epoch(t, l) {
+		keys = append(keys, b.Text("key")...)
+	}
+	return keys
 }

@@ -46,7 +46,7 @@ func (s *Iterable) Len() int64 { return Endless }
 
 // Link implements contents.
 func (s *Iterable) Link(w *core.Env, f *fuse.Source, schema sample.Schema, where *record.Columns) (*python.Function, error) {
-	gives := s.args.Gives.Schema
+	gives := s.call.Gives.Schema
 	s.work = w
 	s.begins(w, f, gives, schema, where)
 	var err error

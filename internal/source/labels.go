@@ -6,14 +6,23 @@ import (
 	"github.com/headrace/headrace/recipe"
 )
 
-// labelByParent numbers the folders in which files are, in the order of their names'
+// Labelled is implemented by contents that know what labels of their samples mean.
+type Labelled interface {
+	Contents
+	Unnamed() bool                  // samples have labels that are numbers without names
+	ByFolder() bool                 // the name of a sample's folder is its label
+	Folder(index int64) string      // its name
+	Label(folders map[string]int64) // samples get the numbers of their folders
+}
+
+// numberFolders numbers the folders in which files are, in the order of their names'
 // bytes, over the whole listings of all sources whose labels these are: a class has the
 // same number in all of them, and on every rank.
-func labelByParent(sources []*Files) (classes []recipe.Path) {
+func numberFolders(sources []Labelled) (classes []recipe.Path) {
 	numbers := map[string]int64{}
 	for _, s := range sources {
-		for i := range s.Table.Len() {
-			numbers[s.Table.Parent(i)] = 0
+		for i := range s.Len() {
+			numbers[s.Folder(i)] = 0
 		}
 	}
 	for name := range numbers {
@@ -24,10 +33,7 @@ func labelByParent(sources []*Files) (classes []recipe.Path) {
 		numbers[string(name)] = int64(n)
 	}
 	for _, s := range sources {
-		s.Labels = make([]int64, s.Table.Len())
-		for i := range s.Labels {
-			s.Labels[i] = numbers[s.Table.Parent(i)]
-		}
+		s.Label(numbers)
 	}
 	return classes
 }

@@ -6,26 +6,46 @@ import (
 	"fmt"
 
 	"github.com/headrace/headrace/internal/record"
-	"github.com/headrace/headrace/op/core"
-	"github.com/headrace/headrace/op/flow"
-	"github.com/headrace/headrace/op/input"
+	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/shard"
 )
 
+// Input is implemented by arguments of sources that the engine reads.
+type Input interface {
+	recipe.Args
+	// Early reports whether the fields of samples are known only when these are found.
+	// Find notes them in the arguments.
+	Early() bool
+	// Find finds the samples. Folders are listed for files with the suffixes.
+	Find(ctx context.Context, suffixes []string, o shard.Options) (Found, error)
+}
+
+// Found are samples that were found once, for any number of loaders.
+type Found interface {
+	Again() Contents // for another loader
+	Close()
+}
+
+// Orderer is implemented by arguments of steps that order the samples of a source: they
+// call one of the methods of [Listing] for that.
+type Orderer interface {
+	recipe.Args
+	Order(l *Listing, s *fuse.Source) error
+}
+
 // Lister makes the sources of a recipe. It lists files and opens shards once, however
 // many loaders are made on the way to one.
 type Lister struct {
-	suffixes []string // of files in folders
-	listed   map[string]*Files
-	opened   map[string]*Shards // both by the names of their steps
+	suffixes []string         // of files in folders
+	found    map[string]Found // by the names of their steps
 }
 
 // NewLister returns one for a recipe.
 func NewLister(r recipe.Recipe) *Lister {
-	return &Lister{suffixes: suffixes(r), listed: map[string]*Files{}, opened: map[string]*Shards{}}
+	return &Lister{suffixes: suffixes(r), found: map[string]Found{}}
 }
 
 // Read finds the samples of all shards, and what is beside files in tables, and notes in
@@ -34,25 +54,12 @@ func (l *Lister) Read(ctx context.Context, r recipe.Recipe, scanned func(done, a
 	warn func(message string)) (noted bool, err error) {
 	scanning := shard.Options{Scanned: scanned, Warn: warn}
 	for i, s := range r.All() {
-		switch args := s.Args.(type) {
-		case *input.ReadShards:
-			var shards *Shards
-			if shards, err = openShards(ctx, args, scanning); err == nil {
-				l.opened[s.Name] = shards
-			}
-		case *input.Files:
-			if args.Metadata == "" {
-				continue
-			}
-			var files *Files
-			if files, err = newFiles(ctx, *args, l.suffixes, scanning); err == nil {
-				l.listed[s.Name], args.Gives.Schema = files, files.Gives()
-			}
-		default:
+		in, ok := s.Args.(Input)
+		if !ok || !in.Early() {
 			continue
 		}
-
-		switch noted = true; {
+		noted = true
+		switch _, err := l.find(ctx, s.Name, in, scanning); {
 		case errors.Is(err, shard.ErrNoField):
 			return noted, &recipe.Error{Step: i, Name: s.Name, Path: "args.fields", Err: err}
 		case err != nil:
@@ -62,78 +69,90 @@ func (l *Lister) Read(ctx context.Context, r recipe.Recipe, scanned func(done, a
 	return noted, nil
 }
 
+// find finds the samples of a step.
+func (l *Lister) find(ctx context.Context, name string, in Input, o shard.Options) (Found, error) {
+	found, err := in.Find(ctx, l.suffixes, o)
+	if err == nil {
+		l.found[name] = found
+	}
+	return found, err
+}
+
 // Close closes the shards.
 func (l *Lister) Close() {
-	for _, s := range l.opened {
-		s.Set.Close()
+	for _, f := range l.found {
+		f.Close()
 	}
 }
 
 // List makes the sources of a plan for one rank of a world, and returns them with the
 // names of labels that folders give.
 func (l *Lister) List(ctx context.Context, p fuse.Plan, rank, world int) (all []*Listing, classes []recipe.Path, err error) {
-	var parents []*Files
+	var inFolders []Labelled
 	unnamed := false
 	first := int64(0)
 
 	for _, f := range p.Samples.Sources() {
 		s := &Listing{Source: record.Source{Name: f.Name, Draws: order.SourceID(f.Name), First: first}, Names: f.Names}
-		switch args := f.Args.(type) {
-		case *input.ReadShards:
-			s.Contents = l.opened[f.Name].Again()
-			unnamed = true
-		case *input.Object:
-			s.Contents = newObject(args, s, rank, world)
-			unnamed = true
-			if s.Iterated() && rank > 0 { // its numbers are those of other samples than on other ranks, and draw what others do not
-				s.Draws = order.SourceID(fmt.Sprintf("%s/%d", f.Name, rank))
-			}
-		case *input.Files:
-			files, err := l.files(ctx, f.Name, args)
-			if err != nil {
-				return nil, nil, err
-			}
-			s.Contents = files
-			tabled := (args.Columns != nil || args.Metadata != "") && args.Label == ""
-			unnamed = unnamed || args.Pairs != nil || tabled
-			if args.Label == "parent" {
-				parents = append(parents, files)
-			}
+		if call := recipe.TraitsOf(f.Args).Call; call != nil {
+			s.Contents = newObject(call, s, rank, world)
+		} else if s.Contents, err = l.contents(ctx, f); err != nil {
+			return nil, nil, fmt.Errorf("%w: %w", ErrSource, err)
+		}
+		if s.Iterated() && rank > 0 { // its numbers are those of other samples than on other ranks, and draw what others do not
+			s.Draws = order.SourceID(fmt.Sprintf("%s/%d", f.Name, rank))
+		}
+		labelled, ok := s.Contents.(Labelled)
+		unnamed = unnamed || !ok || labelled.Unnamed()
+		if ok && labelled.ByFolder() {
+			inFolders = append(inFolders, labelled)
 		}
 
 		s.Key, s.Samples = s.Contents.Key, s.Contents.Len()
-		if args, ok := f.Order.(*flow.Shuffle); ok {
-			if s.Shuffle, err = newShuffle(s.Contents, args.Window, f.Seed); err != nil {
-				return nil, nil, fmt.Errorf("%w: %w", ErrSource, err)
+		if o, ok := f.Order.(Orderer); ok {
+			if err := o.Order(s, f); err != nil {
+				return nil, nil, err
 			}
-		}
-		own, err := newOrder(f, s.Samples)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%w: %w", core.ErrConfig, err)
-		}
-		if own != nil {
-			s.Order, s.Among = own, s.among
 		}
 		first += s.Samples
 		all = append(all, s)
 	}
 
-	if classes = labelByParent(parents); unnamed {
+	if classes = numberFolders(inFolders); unnamed {
 		classes = nil
 	}
 	return all, classes, nil
 }
 
-// files are those of a source, for one loader.
-func (l *Lister) files(ctx context.Context, name string, args *input.Files) (*Files, error) {
-	if known, ok := l.listed[name]; ok {
-		again := *known
-		return &again, nil
+// contents are those of a source, for one loader.
+func (l *Lister) contents(ctx context.Context, s *fuse.Source) (Contents, error) {
+	found, ok := l.found[s.Name]
+	if !ok {
+		var err error
+		if found, err = l.find(ctx, s.Name, s.Args.(Input), shard.Options{}); err != nil {
+			return nil, err
+		}
 	}
-	files, err := newFiles(ctx, *args, l.suffixes, shard.Options{})
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSource, err)
-	}
-	l.listed[name] = files
-	return files, nil
+	return found.Again(), nil
 }
+
+// suffixes are those of the files that a folder is listed for: arrays, recordings and
+// videos, where the recipe reads any, and images, unless it decodes none.
+func suffixes(r recipe.Recipe) (all []string) {
+	found := map[string][]string{}
+	for _, s := range r.All() {
+		if t := recipe.TraitsOf(s.Args); t.Suffixes != nil {
+			found[t.Content] = t.Suffixes
+		}
+	}
+	for _, content := range [...]string{"array", "audio", "video", "image"} {
+		all = append(all, found[content]...)
+	}
+	if all == nil {
+		return media.Suffixes()
+	}
+	return all
+}
+
+// ErrSource marks data that cannot be listed.
+var ErrSource = errors.New("headrace: source")

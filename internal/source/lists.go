@@ -52,7 +52,7 @@ func cut(all []int64) *drawn {
 // Lists tells whether places of the source's epochs are lists of samples, each a batch.
 func (l *Listing) Lists() bool {
 	o, ok := l.Order.(*sampled)
-	return ok && o.args.Lists > 0
+	return ok && o.Sampler.Lists > 0
 }
 
 // sampled tells whether a sampler orders the source, whose epochs may differ in length.

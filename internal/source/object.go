@@ -8,8 +8,8 @@ import (
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
-	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/op/python"
+	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
 )
@@ -17,7 +17,7 @@ import (
 // object are contents that an object of Python has: its workers are asked for them by
 // their numbers.
 type object struct {
-	args   *input.Object
+	call   *recipe.Call
 	python *python.Function // whose workers have it
 	name   record.Column    // of the key
 	brings bool             // samples bring it: they are called so
@@ -25,23 +25,23 @@ type object struct {
 	late   bool             // samples are read when they have rows
 }
 
-// newObject makes contents of the arguments of a step.
-func newObject(args *input.Object, l *Listing, rank, world int) Contents {
-	if args.Iterated() {
-		return &Iterable{object: object{args: args}, Source: l, rank: rank, world: world}
+// newObject makes contents of the function of a step.
+func newObject(call *recipe.Call, l *Listing, rank, world int) Contents {
+	if call.Iterated() {
+		return &Iterable{object: object{call: call}, Source: l, rank: rank, world: world}
 	}
-	return &object{args: args}
+	return &object{call: call}
 }
 
 // Len implements contents.
-func (o *object) Len() int64 { return *o.args.Length }
+func (o *object) Len() int64 { return *o.call.Length }
 
 // Key implements contents.
 func (o *object) Key(index int64) string { return strconv.FormatInt(index, 10) }
 
 // Link implements contents.
 func (o *object) Link(w *core.Env, s *fuse.Source, schema sample.Schema, where *record.Columns) (*python.Function, error) {
-	gives := o.args.Gives.Schema
+	gives := o.call.Gives.Schema
 	o.begins(w, s, gives, schema, where)
 	o.python.PerWorker = python.PerWorkerFor(nil, gives)
 	var err error
@@ -94,7 +94,7 @@ func (o *object) Fetch(ctx context.Context, w *core.Env, it *record.Record) (n i
 		return 0, err
 	}
 	out := c.Out
-	if o.args.Keys != "" {
+	if o.call.Keys != "" {
 		it.Key, out = out[len(out)-1].Text, out[:len(out)-1]
 	}
 	if n, err = o.take(w, it, out); err != nil || n <= o.each {
@@ -125,7 +125,7 @@ func (o *object) take(w *core.Env, it *record.Record, out []extern.Value) (n int
 	switch {
 	case !o.brings && o.name.Kind != 0: // samples that are no dicts have no field for it
 		v.Texts[o.name.At] = it.Key
-	case o.brings && o.args.Keys == "":
+	case o.brings && o.call.Keys == "":
 		it.Key = v.Texts[o.name.At]
 	}
 	v.Sweep()
@@ -134,9 +134,8 @@ func (o *object) take(w *core.Env, it *record.Record, out []extern.Value) (n int
 
 // OpenWorkers starts the workers of a source.
 func OpenWorkers(h *python.Host, s *fuse.Source, kind extern.Kind, rank, world int) (*extern.Pool, int, error) {
-	object := s.Args.(*input.Object)
-	o := extern.Options{Kind: kind, Keys: object.Keys, In: sample.Schema{}, To: object.Fields,
-		Gives: object.Gives.Schema, States: kind == extern.Iterate, Rank: rank, World: world}
-	python := object.Python()
-	return h.Open(s.Name, &python, o, s.Failures)
+	call := recipe.TraitsOf(s.Args).Call
+	o := extern.Options{Kind: kind, Keys: call.Keys, In: sample.Schema{}, To: call.To,
+		Gives: call.Gives.Schema, States: kind == extern.Iterate, Rank: rank, World: world}
+	return h.Open(s.Name, &call.Python, o, s.Failures)
 }

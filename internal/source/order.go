@@ -9,11 +9,8 @@ import (
 
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/op/core"
-	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/python"
-	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
-	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
@@ -29,71 +26,20 @@ type Order interface {
 	Known(epoch int) func(place int64) int64
 }
 
-// newOrder returns that of a source with so many samples; nil: it has none of its own.
-func newOrder(s *fuse.Source, samples int64) (Order, error) {
-	switch args := s.Order.(type) {
-	case *flow.Sampler:
-		return &sampled{args: args, samples: samples, name: s.Name}, nil
-	case *flow.Weighted:
-		if n := int64(len(args.Weights)); n != samples {
-			return nil, fmt.Errorf("weights has %d numbers, but %q has %d samples: give one for each", n, s.Name, samples)
-		}
-		return &weighted{draws: order.NewWeighted(args.Weights, args.Draws, *args.Replacement, s.Seed)}, nil
-	}
-	return nil, nil
+// SetOrder gives the listing an order of its own.
+func (l *Listing) SetOrder(o Order) { l.Order, l.Among = o, l.among }
+
+// Sampler is an object of Python that says which samples come in an epoch.
+type Sampler struct {
+	Function string
+	Length   int64 // samples in the first epoch
+	Lists    int64 // batches of which it gives the samples as lists, there; 0: it gives none
+	Places   bool  // its numbers are places, and the source itself knows which sample is there
 }
 
-// lately are the orders of the last epochs that were asked for: of as many as may have
-// samples on their way, which of short epochs are many.
-type lately struct {
-	mu    sync.Mutex // guards what is below
-	known map[int]func(place int64) int64
-	asked []int // the epochs of these, the oldest first
-}
-
-// mostOnTheirWay is more samples than are ever on their way at once.
-const mostOnTheirWay = 1 << 16
-
-// Known implements Order.
-func (l *lately) Known(epoch int) func(int64) int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.known[epoch]
-}
-
-// keep keeps the order of an epoch, which has so many places.
-func (l *lately) keep(epoch int, places int64, at func(int64) int64) func(int64) int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.known == nil {
-		l.known = map[int]func(int64) int64{}
-	}
-	if l.known[epoch] == nil {
-		l.asked = append(l.asked, epoch)
-	}
-	l.known[epoch] = at
-	for int64(len(l.asked)) > 3+mostOnTheirWay/max(1, places) {
-		delete(l.known, l.asked[0])
-		l.asked = l.asked[1:]
-	}
-	return at
-}
-
-// weighted draws by weights.
-type weighted struct {
-	draws *order.Weighted
-	lately
-}
-
-// Len implements Order.
-func (w *weighted) Len() int64 { return w.draws.Len() }
-
-// Epoch implements Order.
-func (w *weighted) Epoch(_ context.Context, epoch int) (func(int64) int64, error) {
-	if at := w.Known(epoch); at != nil {
-		return at, nil
-	}
-	return w.keep(epoch, w.Len(), w.draws.Epoch(epoch)), nil
+// SampleBy has a sampler order the samples.
+func (l *Listing) SampleBy(s Sampler) {
+	l.SetOrder(&sampled{Sampler: s, samples: l.Samples, name: l.Name})
 }
 
 // ErrSampler marks what a sampler gives that is no order of samples.
@@ -101,14 +47,14 @@ var ErrSampler = errors.New("headrace: the sampler")
 
 // sampled has the order of an object of Python.
 type sampled struct {
-	args    *flow.Sampler
+	Sampler
 	samples int64 // of the source
 	name    string
 	work    *core.Env
 	pool    *extern.Pool
-	lately
+	Recent
 
-	drawn sync.Map // by epoch: what it has given for those that lately knows
+	drawn sync.Map // by epoch: what it has given for those that Recent knows
 }
 
 // Link opens the workers that have the object.
@@ -118,7 +64,7 @@ func (s *sampled) link(w *core.Env) (err error) {
 		Kind: extern.Index, In: sample.Schema{}, To: []string{"order"},
 		Gives: sample.Schema{{Name: "order", Type: sample.TensorType(tensor.Int64, tensor.Unknown)}},
 	}
-	call := &recipe.Python{Function: s.args.Function, Fields: []string{"order"}}
+	call := &recipe.Python{Function: s.Function, Fields: []string{"order"}}
 	if s.pool, _, err = python.HostOf(w).Open(s.name+" order", call, o, nil); err == nil {
 		s.pool.SetWorkers(1) // there is one call an epoch
 	}
@@ -126,7 +72,7 @@ func (s *sampled) link(w *core.Env) (err error) {
 }
 
 // Len implements Order.
-func (s *sampled) Len() int64 { return s.args.Length }
+func (s *sampled) Len() int64 { return s.Length }
 
 // Epoch implements Order.
 func (s *sampled) Epoch(ctx context.Context, epoch int) (func(int64) int64, error) {
@@ -148,7 +94,7 @@ func (s *sampled) Epoch(ctx context.Context, epoch int) (func(int64) int64, erro
 		all[i] = int64(binary.NativeEndian.Uint64(data[8*i:]))
 	}
 	d := &drawn{numbers: all}
-	if s.args.Lists > 0 {
+	if s.Lists > 0 {
 		if d = cut(all); d == nil {
 			return nil, fmt.Errorf("%w of %q gives lists in epoch %d that do not add up", ErrSampler, s.name, epoch)
 		}
@@ -162,7 +108,7 @@ func (s *sampled) Epoch(ctx context.Context, epoch int) (func(int64) int64, erro
 	}
 
 	s.drawn.Store(epoch, d)
-	at := s.keep(epoch, int64(len(d.numbers)), func(place int64) int64 { return d.numbers[place] })
+	at := s.Keep(epoch, int64(len(d.numbers)), func(place int64) int64 { return d.numbers[place] })
 	s.drawn.Range(func(key, _ any) bool {
 		if s.Known(key.(int)) == nil {
 			s.drawn.Delete(key)
@@ -175,7 +121,7 @@ func (s *sampled) Epoch(ctx context.Context, epoch int) (func(int64) int64, erro
 // check says which number is none of a sample.
 func (s *sampled) check(epoch int, numbers []int64) error {
 	for _, n := range numbers {
-		if n < 0 || n >= s.samples && !s.args.Places {
+		if n < 0 || n >= s.samples && !s.Places {
 			return fmt.Errorf("%w of %q gives sample %d in epoch %d: there are %d, numbered from 0",
 				ErrSampler, s.name, n, epoch, s.samples)
 		}

@@ -5,9 +5,7 @@ package source
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"path/filepath"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -16,14 +14,9 @@ import (
 	"github.com/headrace/headrace/arena"
 	"github.com/headrace/headrace/internal/machine"
 	"github.com/headrace/headrace/internal/record"
-	_ "github.com/headrace/headrace/op"
 	"github.com/headrace/headrace/op/core"
-	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/pipe"
-	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
-	"github.com/headrace/headrace/shard"
-	"github.com/headrace/headrace/store"
 )
 
 // What the machine lacks ends the run; what is wrong with a sample is the sample's.
@@ -84,54 +77,4 @@ func TestReadingWaitsForTheMachine(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// One missing file is a bad sample. Where all are missing, the folder is, and that is no
-// sample's fault.
-func TestAFolderThatIsGoneIsNoBadSample(t *testing.T) {
-	for _, n := range []int{1, 2, 3, 40} {
-		root, paths := folderOfFiles(t, max(2, n))
-		if n == 1 {
-			os.Remove(paths[1])
-			paths = paths[:1]
-		}
-		var f input.Files
-		for _, path := range paths {
-			f.Paths = append(f.Paths, recipe.Path(path))
-		}
-		list, err := newFiles(t.Context(), f, nil, shard.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		missing := func(i int64) error {
-			_, err := store.Open(t.Context(), list.Table.Path(int(i)), 0)
-			return err
-		}
-		os.Remove(paths[n/2])
-		err = missing(int64(n / 2))
-		if err == nil || list.PlaceGone(t.Context(), int64(n/2), err) {
-			t.Errorf("one of %d files: %v", n, err)
-		}
-		if err := os.Rename(root, root+"-gone"); err != nil {
-			t.Fatal(err)
-		}
-		for i := range int64(n) {
-			if err := missing(i); !list.PlaceGone(t.Context(), i, err) {
-				t.Errorf("all of %d files: %v", n, err)
-			}
-		}
-	}
-}
-
-// folderOfFiles makes files that nobody decodes.
-func folderOfFiles(t *testing.T, n int) (root string, paths []string) {
-	root = filepath.Join(t.TempDir(), "files")
-	for i := range n {
-		path := filepath.Join(root, fmt.Sprintf("%03d", i))
-		paths = append(paths, path)
-		if err := errors.Join(os.MkdirAll(root, 0o755), os.WriteFile(path, []byte("file"), 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return root, paths
 }

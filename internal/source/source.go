@@ -23,8 +23,8 @@ type Listing struct {
 	record.Source
 	Names    []string // of the steps that say which samples come, and in which order
 	Contents Contents
-	Shuffle  *Shuffle // nil: in the order of their numbers
-	Order    Order    // nil: all samples come, each once
+	Shuffle  func(epoch int) func(place int64) int64 // nil: in the order of their numbers
+	Order    Order                                   // nil: all samples come, each once
 	Split    order.Split
 
 	rest struct { // what is left of the epoch that a run began with
@@ -139,8 +139,8 @@ func (l *Listing) among(epoch int) (int64, func(int64) int64) {
 
 // Places is how many samples come in an epoch.
 func (l *Listing) Places() int64 {
-	if o, ok := l.Order.(*sampled); ok && o.args.Lists > 0 {
-		return o.args.Lists
+	if o, ok := l.Order.(*sampled); ok && o.Sampler.Lists > 0 {
+		return o.Sampler.Lists
 	}
 	return l.Drawn()
 }
@@ -184,7 +184,7 @@ func (l *Listing) indices(epoch int) func(pos int64) (place, index int64) {
 	case l.Order != nil:
 		at = l.Order.Known(epoch)
 	case l.Shuffle != nil:
-		at = l.Shuffle.of(epoch)
+		at = l.Shuffle(epoch)
 	}
 	share := l.Share(epoch)
 	return func(pos int64) (place, index int64) {

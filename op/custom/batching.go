@@ -51,7 +51,7 @@ func RegisterBatching[In any](name, doc string, new func() Batching[In]) error {
 		New: func() recipe.Args { return &heldBatching[In]{new()} }})
 }
 
-// looksAt is what a batching is given of a sample.
+// looksAt returns the fields of samples that a batching is given.
 func looksAt[In any]() (signature, error) {
 	return signatureOf(reflect.TypeFor[In](), reflect.TypeFor[struct{}]())
 }

@@ -19,7 +19,7 @@ func (l *drawLog) add(v any) {
 	l.values["draws"] = append(l.values["draws"].([]any), v)
 }
 
-// logDraws makes what the numbers of a step are noted in; nil where nobody wants to know.
+// logDraws returns the log for the numbers of a step; nil: there is no ledger.
 func logDraws(w *core.Env, it *record.Record, step string) *drawLog {
 	if !w.Ledger {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/headrace/headrace/internal/loadertest"
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/internal/record"
-	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/sample"
 )
@@ -45,7 +45,7 @@ func TestAPanicNamesItsSampleAndHoldsNothing(t *testing.T) {
 	if _, err = stages[0](t.Context(), it); err != nil {
 		t.Fatal(err)
 	}
-	end := batch.Writer{Env: &w, Fields: []batch.FieldWriter{{Column: listed.Contents.(*source.Files).Label}, {Field: 1, Column: record.Column{Kind: record.Numbers}}}}
+	end := batch.Writer{Env: &w, Fields: []batch.FieldWriter{{Column: listed.Contents.(*input.FileSet).LabelAt}, {Field: 1, Column: record.Column{Kind: record.Numbers}}}}
 	end.Handle("batch", core.Handling{}, nil)
 	err = end.Fill(t.Context(), it, new(batch.Batch), 0) // a batch without a slot
 	check("decode")

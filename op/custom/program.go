@@ -204,7 +204,7 @@ func (p *ports) store(out unsafe.Pointer, it *record.Record) error {
 	return nil
 }
 
-// checkImage holds what an operation gives against what it said.
+// checkImage compares the image that an operation gives with its declared form.
 func (p *ports) checkImage(out unsafe.Pointer) error {
 	for i := range p.out {
 		m := &p.out[i]

@@ -227,7 +227,7 @@ func parts(t *testing.T, w *core.Env, held *budget.Budget, r recipe.Recipe, path
 	if err != nil {
 		t.Fatal(err)
 	}
-	listed = &source.Listing{Source: record.Source{Draws: 1, Lane: held.Lane(), Key: func(int64) string { return path }, Samples: 10}, Contents: &source.Files{Table: table, Labels: make([]int64, 10)}, Split: order.Split{Samples: 1, Batch: 1, World: 1}}
+	listed = &source.Listing{Source: record.Source{Draws: 1, Lane: held.Lane(), Key: func(int64) string { return path }, Samples: 10}, Contents: &input.FileSet{Table: table, Labels: make([]int64, 10)}, Split: order.Split{Samples: 1, Batch: 1, World: 1}}
 	ops, err = compile.StageOperations(p, compile.Target{Env: w, Sections: []compile.Section{{Layout: new(batch.Layout)}}, Sources: []*source.Listing{listed}})
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-// signature is what the types In and Out of an operation say.
+// signature has the fields of the types In and Out of an operation.
 type signature struct {
 	in, out      []member
 	shows, gives *member // the image in each; nil: none
@@ -108,7 +108,7 @@ func memberOf(f reflect.StructField) (member, error) {
 	return m, err
 }
 
-// publicName is what users call a type of this package, or another's.
+// publicName returns the name that users know a type by.
 func publicName(t reflect.Type) string { return strings.Replace(t.String(), "custom.", "headrace.", 1) }
 
 // typeOf returns the type of samples' fields whose values are laid out in memory like

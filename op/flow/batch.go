@@ -62,7 +62,7 @@ func (b *Batch) CheckFailures(f *recipe.Failures) error {
 // and nil where nobody has said what that is.
 func (b *Batch) Check(in sample.Schema) (sample.Schema, error) { return b.CheckSizes(in, nil, false) }
 
-// CheckSizes is Check, where the image has one of these shapes. Inside says that there is
+// CheckSizes is Check for images of one of these shapes. Inside says that there is
 // a resize_to_bucket in a chain of a merge or route.
 func (b *Batch) CheckSizes(in sample.Schema, shapes []tensor.Shape, inside bool) (sample.Schema, error) {
 	var errs []error

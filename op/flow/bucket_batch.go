@@ -151,7 +151,7 @@ func (b *BucketBatch) Rows(in sample.Schema) (rows []int, err error) {
 	return rows, nil
 }
 
-// rowBytes is what the arrays of a sample take that is padded to a length.
+// rowBytes returns the bytes of the arrays of a sample that is padded to a length.
 func (b *BucketBatch) rowBytes(in sample.Schema, length int) (sum int64, err error) {
 	for _, f := range in {
 		if f.Type.Kind != sample.Tensor {

@@ -50,7 +50,7 @@ func (m Merge) Complete() recipe.Args {
 	return &m
 }
 
-// Identity writes out whose seed it is, where there is one.
+// Identity writes out the seed, if there is one.
 func (m Merge) Identity(r recipe.Recipe) recipe.Args {
 	if m.Seed == nil && m.Order == "weights" {
 		m.Seed = &r.Seed

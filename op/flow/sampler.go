@@ -1,11 +1,17 @@
 package flow
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"math"
 
 	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
 )
 
@@ -69,7 +75,7 @@ func (w Weighted) Complete() recipe.Args {
 	return &w
 }
 
-// Identity writes out whose seed it is.
+// Identity writes out the seed.
 func (w Weighted) Identity(r recipe.Recipe) recipe.Args {
 	if w.Seed == nil {
 		w.Seed = &r.Seed
@@ -109,3 +115,33 @@ func (s *Sampler) Traits() recipe.Traits {
 
 // Traits implements [recipe.Traited].
 func (w *Weighted) Traits() recipe.Traits { return recipe.Traits{Seed: w.Seed} }
+
+// Order implements [source.Orderer].
+func (s *Sampler) Order(l *source.Listing, _ *fuse.Source) error {
+	l.SampleBy(source.Sampler{Function: s.Function, Length: s.Length, Lists: s.Lists, Places: s.Places})
+	return nil
+}
+
+// Order implements [source.Orderer].
+func (w *Weighted) Order(l *source.Listing, f *fuse.Source) error {
+	if n := int64(len(w.Weights)); n != l.Samples {
+		return fmt.Errorf("%w: weights has %d numbers, but %q has %d samples: give one for each",
+			core.ErrConfig, n, l.Name, l.Samples)
+	}
+	l.SetOrder(&draws{Weighted: order.NewWeighted(w.Weights, w.Draws, *w.Replacement, f.Seed)})
+	return nil
+}
+
+// draws are the samples that are drawn by weights.
+type draws struct {
+	*order.Weighted
+	source.Recent
+}
+
+// Epoch implements [source.Order].
+func (d *draws) Epoch(_ context.Context, epoch int) (func(int64) int64, error) {
+	if at := d.Known(epoch); at != nil {
+		return at, nil
+	}
+	return d.Keep(epoch, d.Len(), d.Weighted.Epoch(epoch)), nil
+}

@@ -4,8 +4,11 @@ import (
 	"fmt"
 
 	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
 )
 
@@ -31,7 +34,7 @@ func (*Shuffle) Docs() map[string]string {
 	}
 }
 
-// Identity writes out whose seed it is.
+// Identity writes out the seed.
 func (s Shuffle) Identity(r recipe.Recipe) recipe.Args {
 	if s.Seed == nil {
 		s.Seed = &r.Seed
@@ -54,4 +57,46 @@ func (s *Shuffle) Traits() recipe.Traits {
 		t.Notes += fmt.Sprintf(", in windows of %s", words.Plural(*s.Window, "sample"))
 	}
 	return t
+}
+
+// Order implements [source.Orderer].
+func (s *Shuffle) Order(l *source.Listing, f *fuse.Source) error {
+	if s.Window == nil {
+		l.Shuffle = func(epoch int) func(int64) int64 {
+			all := order.Permute(l.Samples, f.Seed, epoch)
+			return all.At
+		}
+		return nil
+	}
+	w := &windows{seed: f.Seed, samples: l.Samples, window: *s.Window, blocks: order.Runs(l.Samples, *s.Window)}
+	if c, ok := l.Contents.(interface {
+		Blocks(least int64) (starts []int64, err error)
+	}); ok {
+		starts, err := c.Blocks(order.Run(w.window))
+		if err != nil {
+			return fmt.Errorf("%w: %w", source.ErrSource, err)
+		}
+		if starts != nil {
+			w.blocks = order.BlocksAt(starts, l.Samples)
+		}
+	}
+	l.Shuffle = w.of
+	return nil
+}
+
+// windows are a random order in which so many samples at a time are mixed.
+type windows struct {
+	seed    uint64
+	samples int64
+	window  int64
+	blocks  order.Blocks
+	source.Recent
+}
+
+// of returns the function from a place of an epoch to a sample.
+func (w *windows) of(epoch int) func(place int64) int64 {
+	if at := w.Known(epoch); at != nil {
+		return at
+	}
+	return w.Keep(epoch, w.samples, order.PermuteWindows(w.blocks, w.window, w.seed, epoch).At)
 }

@@ -112,8 +112,7 @@ func (f Files) Identity(recipe.Recipe) recipe.Args {
 	return &f
 }
 
-// Check implements [recipe.Args]. The schema is nil where nobody has looked into the
-// metadata.
+// Check implements [recipe.Args]. The schema is nil before the metadata are read.
 func (f *Files) Check(sample.Schema) (sample.Schema, error) {
 	s := sample.Schema{{Name: "bytes", Type: sample.BytesType}}
 	if !f.Reads() {

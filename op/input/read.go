@@ -72,8 +72,7 @@ func (r ReadShards) Identity(recipe.Recipe) recipe.Args {
 	return &ReadShards{From: names, Fields: r.Fields, Format: r.Format, Errors: r.Errors, MaxBytes: r.MaxBytes}
 }
 
-// Check implements [recipe.Args]. The schema is nil where nobody has looked into the
-// files.
+// Check implements [recipe.Args]. The schema is nil before the files are read.
 func (r *ReadShards) Check(sample.Schema) (sample.Schema, error) {
 	errs := []error{r.checkFrom(), r.Fields.check(), r.Gives.Check(nil), recipe.CheckTextErrors(r.Errors)}
 	if r.Root != "" && (r.Root[0] != '/' || r.Root.Check() != nil) {
@@ -163,7 +162,7 @@ func (s *Shards) UnmarshalJSON(b []byte) error {
 	return rawjson.ErrKind
 }
 
-// FieldFrom is a field, and what it is in the files.
+// FieldFrom is a field, and its name and type in the files.
 type FieldFrom struct {
 	Name string
 	From string
@@ -174,7 +173,7 @@ type FieldFrom struct {
 // names of those that are called as in the files.
 type FieldsFrom []FieldFrom
 
-// Names are those of the fields; nil: nobody has said any.
+// Names returns the names of the fields; nil: none are given.
 func (f FieldsFrom) Names() (all []string) {
 	for _, one := range f {
 		all = append(all, one.Name)

@@ -265,7 +265,7 @@ func (c *collector) give(e *pipe.Emitter[*record.Record, *record.Record], child 
 	c.given.Emit(child)
 }
 
-// end ends what was given last: no more comes to it.
+// end closes the last output: no more comes to it.
 func (c *collector) end() {
 	if c.given != nil {
 		c.given.Close(c.state)
@@ -273,7 +273,7 @@ func (c *collector) end() {
 	}
 }
 
-// child makes a sample of what the object gives.
+// child makes a sample of an output of the object.
 func (c *collector) child(ctx context.Context, out []extern.Value) (_ *record.Record, err error) {
 	it := c.newest
 	child := &record.Record{Source: it.Source, ID: it.ID, Key: it.Key, Turn: it.Turn}

@@ -54,7 +54,7 @@ func NewTrial(w *core.Env, steps []recipe.Step, name string, in sample.Schema, w
 	return p, err
 }
 
-// chained is what a chain comes to.
+// chained is a chain of functions as its workers are told of it.
 type chained struct {
 	Options  extern.Options // with Chain, In and Gives
 	Filters  bool

@@ -78,7 +78,7 @@ func (p *Function) goOn(ctx context.Context, c *extern.Call) (done bool, err err
 	return true, nil
 }
 
-// after is a function's call with what a trial has made of a sample.
+// after returns a function's call with the outputs of a trial.
 func (p *Function) after(t *trial, c *extern.Call, in []Field) *extern.Call {
 	next := &extern.Call{ID: c.ID, Key: c.Key}
 	if next.Keys = c.Keys[1:]; p.links == nil {

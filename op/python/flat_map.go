@@ -213,7 +213,7 @@ func (f *FlatMapFunction) each(ctx context.Context, pool *extern.Pool, it *recor
 	return Final(err)
 }
 
-// child makes a sample of what the function yields.
+// child makes a sample of an output of the function.
 func (f *FlatMapFunction) child(it *record.Record, number int64, out []extern.Value) (_ *record.Record, err error) {
 	child := it.Again()
 	child.Wanted, child.Draws = it.Wanted, slices.Clone(it.Draws)

@@ -123,7 +123,7 @@ func Final(err error) error {
 	return err
 }
 
-// Call is what the function is called with for a sample.
+// Call returns the function's call for a sample.
 func (p *Function) Call(it *record.Record) *extern.Call {
 	c, _ := p.calls.Get().(*extern.Call)
 	if c == nil {
@@ -187,8 +187,8 @@ func (p *Function) Load(it *record.Record, s *Field) extern.Value {
 	return value
 }
 
-// store takes what the function gives. Every value has memory of its own, as after other
-// operations.
+// store takes the results of the function. Every value has memory of its own, as after
+// other operations.
 func (p *Function) store(it *record.Record, c *extern.Call) error {
 	v := it.Values
 	for i := range p.Out {

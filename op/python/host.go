@@ -197,7 +197,7 @@ func (h *Host) setOf(p *recipe.Python) (extern.Set, bool) {
 	return set, true
 }
 
-// place is where a step's function is called. Sources do not say.
+// place returns the place of a step's function. Sources have none of their own.
 func place(p *recipe.Python) string { return cmp.Or(p.Where, "process") }
 
 // keepsAlone are the workers of a step that shares none, which are those that it had
@@ -276,7 +276,7 @@ func (h *Host) Stats() (all []stats.Function) {
 	return all
 }
 
-// Refuses is an error where the function of a stage cannot have so many workers.
+// Refuses returns an error if the function of a stage cannot have so many workers.
 func (h *Host) Refuses(stage string, workers int) error {
 	if h == nil || workers == 1 {
 		return nil
@@ -290,7 +290,7 @@ func (h *Host) Refuses(stage string, workers int) error {
 	return nil
 }
 
-// Await has what is measured begin when workers have started.
+// Await waits until the workers have started, from when on times are measured.
 func (h *Host) Await() {
 	for _, p := range h.All() {
 		p.Await()

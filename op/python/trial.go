@@ -21,7 +21,7 @@ type trials struct {
 	left int                 // guarded by mu: calls of the run after which they are forgotten
 }
 
-// trialKey says what was called, and with which sample.
+// trialKey is a function and the sample that it was called with.
 type trialKey struct {
 	function string
 	id       sample.ID // without its place in an epoch
@@ -162,7 +162,7 @@ func (h *Host) recall(name string, p *extern.Pool, c *extern.Call, gives sample.
 	return true
 }
 
-// find returns what was made; a run needs it once.
+// find returns the trial of a call; a run needs it once.
 func (s *trials) find(k trialKey, once bool) *trial {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,4 +1,4 @@
-package source
+package input
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 
 	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/op/core"
-	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
@@ -22,11 +22,11 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-// Shards are contents that are in files which hold many samples.
-type Shards struct {
+// ShardSet are the samples of files that hold many.
+type ShardSet struct {
 	Set *shard.Dataset
 
-	args    *input.ReadShards
+	args    *ReadShards
 	columns []shard.Column
 	reader  *shard.Reader
 	at      []record.Column // of columns
@@ -34,9 +34,17 @@ type Shards struct {
 	places  sync.Pool       // of *shard.Place
 }
 
+// Early implements [source.Input].
+func (*ReadShards) Early() bool { return true }
+
+// Find implements [source.Input].
+func (r *ReadShards) Find(ctx context.Context, _ []string, o shard.Options) (source.Found, error) {
+	return openShards(ctx, r, o)
+}
+
 // openShards finds the samples that a step reads, and what their fields are, which it
 // notes in the arguments.
-func openShards(ctx context.Context, args *input.ReadShards, o shard.Options) (*Shards, error) {
+func openShards(ctx context.Context, args *ReadShards, o shard.Options) (*ShardSet, error) {
 	var from []string
 	for _, p := range args.From {
 		from = append(from, string(p))
@@ -46,7 +54,7 @@ func openShards(ctx context.Context, args *input.ReadShards, o shard.Options) (*
 	if err != nil {
 		return nil, err
 	}
-	s := &Shards{Set: set, args: args}
+	s := &ShardSet{Set: set, args: args}
 	if err := s.choose(ctx); err != nil {
 		set.Close()
 		return nil, err
@@ -55,7 +63,7 @@ func openShards(ctx context.Context, args *input.ReadShards, o shard.Options) (*
 }
 
 // choose settles which fields are read, and as what.
-func (s *Shards) choose(ctx context.Context) error {
+func (s *ShardSet) choose(ctx context.Context) error {
 	fields := s.args.Fields
 	if fields == nil {
 		var err error
@@ -90,18 +98,18 @@ func (s *Shards) choose(ctx context.Context) error {
 	return nil
 }
 
-// Len implements Contents.
-func (s *Shards) Len() int64 { return s.Set.Len() }
+// Len implements [source.Contents].
+func (s *ShardSet) Len() int64 { return s.Set.Len() }
 
 // Blocks are where blocks of neighbours begin, of at least so many samples; nil: any
 // sample is read by itself.
-func (s *Shards) Blocks(least int64) ([]int64, error) { return s.reader.Blocks(least) }
+func (s *ShardSet) Blocks(least int64) ([]int64, error) { return s.reader.Blocks(least) }
 
-// Key implements Contents: it is what the sample is called in its shard.
-func (s *Shards) Key(index int64) string { return s.Set.Key(index) }
+// Key implements [source.Contents]: it is the sample's name in its shard.
+func (s *ShardSet) Key(index int64) string { return s.Set.Key(index) }
 
-// Link implements Contents.
-func (s *Shards) Link(_ *core.Env, _ *fuse.Source, _ sample.Schema, where *record.Columns) (*python.Function, error) {
+// Link implements [source.Contents].
+func (s *ShardSet) Link(_ *core.Env, _ *fuse.Source, _ sample.Schema, where *record.Columns) (*python.Function, error) {
 	s.at = nil
 	for _, f := range s.args.Gives.Schema {
 		s.at = append(s.at, where.Of[f.Name])
@@ -113,30 +121,33 @@ func (s *Shards) Link(_ *core.Env, _ *fuse.Source, _ sample.Schema, where *recor
 	return nil, nil
 }
 
-// Again returns the same contents, for another loader.
-func (s *Shards) Again() *Shards {
-	return &Shards{Set: s.Set, args: s.args, columns: s.columns, reader: s.reader}
+// Close implements [source.Found].
+func (s *ShardSet) Close() { s.Set.Close() }
+
+// Again implements [source.Found].
+func (s *ShardSet) Again() source.Contents {
+	return &ShardSet{Set: s.Set, args: s.args, columns: s.columns, reader: s.reader}
 }
 
-// Digest implements Digested.
-func (s *Shards) Digest() string { return s.Set.Digest() }
+// Digest implements [source.Digested].
+func (s *ShardSet) Digest() string { return s.Set.Digest() }
 
-// Changed implements Digested.
-func (s *Shards) Changed(was string) error { return s.Set.Changed(was) }
+// Changed implements [source.Digested].
+func (s *ShardSet) Changed(was string) error { return s.Set.Changed(was) }
 
 // ForBlocks is why bytes are reserved for what compressed shards have in common.
 const ForBlocks budget.Purpose = "unpacked blocks"
 
-// Fetch implements Contents.
-func (s *Shards) Fetch(ctx context.Context, w *core.Env, it *record.Record) (int64, error) {
-	n, err := Patiently(ctx, w, it, func() (int64, error) { return s.read(ctx, w, it) })
+// Fetch implements [source.Contents].
+func (s *ShardSet) Fetch(ctx context.Context, w *core.Env, it *record.Record) (int64, error) {
+	n, err := source.Patiently(ctx, w, it, func() (int64, error) { return s.read(ctx, w, it) })
 	if errors.Is(err, shard.ErrChanged) {
 		err = pipe.Fatal(err) // what was indexed is not there any more
 	}
 	return n, err
 }
 
-func (s *Shards) read(ctx context.Context, w *core.Env, it *record.Record) (int64, error) {
+func (s *ShardSet) read(ctx context.Context, w *core.Env, it *record.Record) (int64, error) {
 	p, _ := s.places.Get().(*shard.Place)
 	if p == nil {
 		p = new(shard.Place)
@@ -178,7 +189,7 @@ func (s *Shards) read(ctx context.Context, w *core.Env, it *record.Record) (int6
 
 // put gives columns their values. Those that stay in memory of their own are in the
 // buffer, or copied into such.
-func (s *Shards) put(w *core.Env, v *record.Values, buffer []byte, values []shard.Value) {
+func (s *ShardSet) put(w *core.Env, v *record.Values, buffer []byte, values []shard.Value) {
 	own := func(b []byte) []byte {
 		if len(b) == 0 || record.Overlap(buffer, b) {
 			return slices.Clip(b)

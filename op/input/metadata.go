@@ -1,4 +1,4 @@
-package source
+package input
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/shard"
@@ -25,7 +24,7 @@ const fileName = "file_name"
 
 // metadata is a table of what files have beside their content, while it is read.
 type metadata struct {
-	files *Files
+	files *FileSet
 	name  string // of the table, as messages have it
 	rowOf []int64
 
@@ -37,7 +36,7 @@ type metadata struct {
 
 // readMetadata adds the columns of a table, whose rows it puts into the order of the
 // files. The table itself is no sample.
-func (f *Files) readMetadata(ctx context.Context, args input.Files, o shard.Options) error {
+func (f *FileSet) readMetadata(ctx context.Context, args *Files, o shard.Options) error {
 	folder, err := store.Base(ctx, string(args.Root), string(args.Pattern))
 	if err != nil {
 		return err
@@ -90,7 +89,7 @@ func under(folder, name string) string {
 }
 
 // keys are the paths of all files.
-func (f *Files) keys() []string {
+func (f *FileSet) keys() []string {
 	all := make([]string, f.Table.Len())
 	for i := range all {
 		all[i] = store.Clean(f.Table.Key(i))
@@ -99,13 +98,13 @@ func (f *Files) keys() []string {
 }
 
 // leaveOut takes a file off the list.
-func (f *Files) leaveOut(out int) (err error) {
+func (f *FileSet) leaveOut(out int) (err error) {
 	f.Table, err = f.Table.Without(out)
 	return err
 }
 
-// choose settles which columns are fields, and as what they are read.
-func (m *metadata) choose(ctx context.Context, set *shard.Dataset, fields input.FieldsFrom) (*shard.Reader, error) {
+// choose settles the columns that are fields, and their types.
+func (m *metadata) choose(ctx context.Context, set *shard.Dataset, fields FieldsFrom) (*shard.Reader, error) {
 	schema, err := set.Schema()
 	if err != nil {
 		return nil, err
@@ -119,10 +118,10 @@ func (m *metadata) choose(ctx context.Context, set *shard.Dataset, fields input.
 		if err != nil {
 			return nil, err
 		}
-		var all input.FieldsFrom
+		var all FieldsFrom
 		for _, f := range schema {
 			if f.Name != fileName {
-				all = append(all, input.FieldFrom{Name: f.Name, From: f.Name})
+				all = append(all, FieldFrom{Name: f.Name, From: f.Name})
 			}
 		}
 		if _, err := complete(all, gaps, false); err != nil {
@@ -208,7 +207,7 @@ func (m *metadata) complete(rows int64) error {
 }
 
 // fill gives the files their columns.
-func (m *metadata) fill(fields input.FieldsFrom) {
+func (m *metadata) fill(fields FieldsFrom) {
 	for k, t := range m.types[:len(m.types)-1] {
 		name := m.columns[k].From
 		if fields != nil {
@@ -235,19 +234,19 @@ func (m *metadata) fill(fields input.FieldsFrom) {
 	m.files.digest = strconv.Itoa(len(m.rowOf)) + ":" + hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// Gives are the fields of a table of metadata.
-func (f *Files) Gives() (all sample.Schema) {
+// gives returns the fields of a table of metadata.
+func (f *FileSet) gives() (all sample.Schema) {
 	for i := range f.columns {
 		all = append(all, sample.Field{Name: f.columns[i].Name, Type: f.columns[i].Type()})
 	}
 	return all
 }
 
-// Digest implements Digested: it is that of the table of metadata.
-func (f *Files) Digest() string { return f.digest }
+// Digest implements [source.Digested]: it is that of the table of metadata.
+func (f *FileSet) Digest() string { return f.digest }
 
-// Changed implements Digested.
-func (f *Files) Changed(was string) error {
+// Changed implements [source.Digested].
+func (f *FileSet) Changed(was string) error {
 	if f.digest == was {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package source
+package input
 
 import (
 	"errors"
@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/headrace/headrace/internal/words"
-	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/shard"
 	"github.com/headrace/headrace/shard/index"
@@ -18,11 +17,11 @@ import (
 // pictures are the parts of WebDataset that are images.
 var pictures = []string{"jpg", "jpeg", "png", "webp"}
 
-// UsualFields are the fields of samples where nobody says which: all there are. Those of
+// UsualFields returns the fields of samples if none are named: all there are. Those of
 // WebDataset are called as other operations have them. A column that cannot be read, or
 // that not all samples have, is an error: nothing is left out without a word. The fields
 // that can be read together come with it.
-func UsualFields(set *shard.Dataset) (all input.FieldsFrom, err error) {
+func UsualFields(set *shard.Dataset) (all FieldsFrom, err error) {
 	schema, err := set.Schema()
 	if err != nil {
 		return nil, err
@@ -39,7 +38,7 @@ func UsualFields(set *shard.Dataset) (all input.FieldsFrom, err error) {
 	slices.SortFunc(found, func(a, b string) int { return slices.Index(pictures, a) - slices.Index(pictures, b) })
 	together := len(found) > 0 && images == set.Len() // each sample has one of them
 	if together {
-		all = append(all, input.FieldFrom{Name: "bytes", From: strings.Join(found, ";")})
+		all = append(all, FieldFrom{Name: "bytes", From: strings.Join(found, ";")})
 	}
 
 	gaps, err := gapsOf(set)
@@ -58,7 +57,7 @@ func UsualFields(set *shard.Dataset) (all input.FieldsFrom, err error) {
 		case webdataset && f.Name == "cls":
 			name = "label"
 		}
-		all = append(all, input.FieldFrom{Name: name, From: f.Name})
+		all = append(all, FieldFrom{Name: name, From: f.Name})
 	}
 	if set.Len() == 0 {
 		return nil, fmt.Errorf("%w: there are no samples", shard.ErrNoField)
@@ -73,7 +72,7 @@ func UsualFields(set *shard.Dataset) (all input.FieldsFrom, err error) {
 
 var errNoFields = errors.New("nothing to read")
 
-// gap is why a field is not read with all others.
+// gap is the reason not to read a field with all others.
 type gap struct {
 	why     string
 	missing bool // some samples lack it, and the others can be read
@@ -145,7 +144,7 @@ func isFloat(d tensor.DType) bool {
 
 // complete returns the fields that all samples have. If that is not all there is, the
 // error says why, and how the others are read; with bad samples among them, how all are.
-func complete(fields input.FieldsFrom, gaps map[string]gap, losable bool) (rest input.FieldsFrom, err error) {
+func complete(fields FieldsFrom, gaps map[string]gap, losable bool) (rest FieldsFrom, err error) {
 	if len(gaps) == 0 {
 		return fields, nil
 	}
@@ -157,14 +156,14 @@ func complete(fields input.FieldsFrom, gaps map[string]gap, losable bool) (rest 
 		}
 		errs = append(errs, gaps[name].of(name))
 	}
-	rest = slices.DeleteFunc(slices.Clone(fields), func(f input.FieldFrom) bool { _, ok := gaps[f.From]; return ok })
+	rest = slices.DeleteFunc(slices.Clone(fields), func(f FieldFrom) bool { _, ok := gaps[f.From]; return ok })
 	how := "no column is in all samples"
 	if len(rest) > 0 {
 		how = "to read the others, name them: fields={" + Quoted(rest) + "}"
 	}
 	errs = append(errs, errors.New(how))
 	most := slices.DeleteFunc(slices.Clone(fields),
-		func(f input.FieldFrom) bool { g, ok := gaps[f.From]; return ok && (!g.missing || !g.typed || g.empty) })
+		func(f FieldFrom) bool { g, ok := gaps[f.From]; return ok && (!g.missing || !g.typed || g.empty) })
 	if losable && len(most) > len(rest) {
 		errs = append(errs, errors.New("to leave out samples without a value, name all: fields={"+
 			Quoted(most)+"}, and write .loader(on_error=\"skip\")"))
@@ -190,7 +189,7 @@ func (g gap) of(name string) error {
 }
 
 // Quoted is fields as they are written in Python.
-func Quoted(fields input.FieldsFrom) string {
+func Quoted(fields FieldsFrom) string {
 	var all []string
 	for _, f := range fields {
 		all = append(all, fmt.Sprintf("%q: %q", f.Name, f.From))

@@ -1,4 +1,4 @@
-package headrace
+package flow_test
 
 import (
 	"cmp"
@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/leak"
-	"github.com/headrace/headrace/internal/phototest"
-	"github.com/headrace/headrace/op/flow"
-	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/internal/loadertest"
 	"github.com/headrace/headrace/recipe"
+	_ "github.com/headrace/headrace/shard/formats"
 	shardindex "github.com/headrace/headrace/shard/index"
 )
 
@@ -42,7 +42,7 @@ func compressed(t *testing.T, lines ...int) (folder string) {
 }
 
 func windowed(t *testing.T, folder string, window int, batch string) recipe.Recipe {
-	return parseRecipe(t, `{"read":{"from":"c4-*.jsonl.gz","root":%q,"fields":["key","text"]}},{"shuffle":{"window":%d}},{"batch":%s}`, folder, window, batch)
+	return loadertest.Recipe(t, `{"read":{"from":"c4-*.jsonl.gz","root":%q,"fields":["key","text"]}},{"shuffle":{"window":%d}},{"batch":%s}`, folder, window, batch)
 }
 
 // With a window, what is unpacked as one is read once, and the samples of several meet.
@@ -50,10 +50,10 @@ func TestAWindowReadsWhatIsUnpackedOnce(t *testing.T) {
 	leak.Check(t)
 	lines := []int{40, 30, 50, 1, 60, 20, 45, 35, 0, 25}
 	folder := compressed(t, lines...)
-	l := openLoader(t, windowed(t, folder, 100, `{"size":16}`), Config{Epochs: new(2)}, Options{})
+	l := loadertest.Open(t, windowed(t, folder, 100, `{"size":16}`), headrace.Config{Epochs: new(2)}, headrace.Options{})
 	var epochs [2][]string
 	for epoch := range epochs {
-		keys := keysOf(t, l)
+		keys := loadertest.Keys(t, l)
 		epochs[epoch] = keys
 		places := map[string][]int{}
 		for at, key := range keys {
@@ -90,13 +90,13 @@ func TestWindowsOfRanks(t *testing.T) {
 	folder := compressed(t, 40, 30, 50, 1, 60, 20)
 	for _, batch := range []string{`{"global_size":15}`, `{"global_size":15,"drop_last":true}`} {
 		r := windowed(t, folder, 70, batch)
-		whole := keysOf(t, openLoader(t, r, Config{Epochs: new(1), Workers: new(1)}, Options{}))
+		whole := loadertest.Keys(t, loadertest.Open(t, r, headrace.Config{Epochs: new(1), Workers: new(1)}, headrace.Options{}))
 		for _, world := range []int{2, 3, 5} {
 			batches := make([][]string, (len(whole)+14)/15)
 			for rank := range world {
-				l := openLoader(t, r, Config{Epochs: new(1), Rank: rank, WorldSize: world, Workers: new(7)}, Options{})
+				l := loadertest.Open(t, r, headrace.Config{Epochs: new(1), Rank: rank, WorldSize: world, Workers: new(7)}, headrace.Options{})
 				for i := range batches {
-					b := nextOf(t, l)
+					b := loadertest.Next(t, l)
 					batches[i] = append(batches[i], b.Text("key")...)
 					b.Release()
 				}
@@ -106,44 +106,15 @@ func TestWindowsOfRanks(t *testing.T) {
 			}
 		}
 	}
-	if keys := underWorlds(t, windowed(t, folder, 70, `{"global_size":15}`), 1, 2, 3, 5, 1); len(keys) != 201 {
+	if keys := loadertest.UnderWorlds(t, windowed(t, folder, 70, `{"global_size":15}`), 1, 2, 3, 5, 1); len(keys) != 201 {
 		t.Errorf("%d samples", len(keys))
 	}
-}
-
-// Where each sample can be read by itself, the order is that of the package order, and
-// the same from shards as from files.
-func TestWindowsOfFilesAndShards(t *testing.T) {
-	leak.Check(t)
-	root := phototest.Folder(t, 37)
-	folder := archives(t, root, 3)
-	window := func(r recipe.Recipe) recipe.Recipe {
-		r.Steps[1].Args.(*flow.Shuffle).Window = new(int64(10))
-		return r
-	}
-	files := window(augmented(t, root, `{"size":4}`))
-	var want []string
-	paths := photographs(t, root)
-	w := order.PermuteWindows(order.Runs(37, 10), 10, 3, 0)
-	for place := range w.Len() {
-		want = append(want, paths[w.At(place)])
-	}
-	if got := keysOf(t, openLoader(t, files, Config{Epochs: new(1)}, Options{})); !slices.Equal(got, want) {
-		t.Errorf("files come as %v, want %v", got, want)
-	}
-	for i := range want {
-		want[i] = shortKey(want[i])
-	}
-	if got := keysOf(t, openLoader(t, window(fromArchives(t, folder, `{"size":4}`)), Config{Epochs: new(1)}, Options{})); !slices.Equal(got, want) {
-		t.Errorf("shards come as %v, want %v", got, want)
-	}
-	cutAnywhere(t, files, Config{})
 }
 
 func TestWindowsThatCannotBe(t *testing.T) {
 	folder := compressed(t, 5)
 	for window, says := range map[int]string{0: "must be from 1", -1: "must be from 1"} {
-		_, err := Open(t.Context(), windowed(t, folder, window, `{"size":4}`), Config{}, Options{})
+		_, err := headrace.Open(t.Context(), windowed(t, folder, window, `{"size":4}`), headrace.Config{}, headrace.Options{})
 		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "window") {
 			t.Errorf("%d: %v", window, err)
 		}

@@ -1,9 +1,8 @@
-package source
+package input
 
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -11,9 +10,9 @@ import (
 	"github.com/headrace/headrace/internal/machine"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/internal/scratch"
+	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/op/core"
-	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -22,22 +21,36 @@ import (
 	"github.com/headrace/headrace/store"
 )
 
-// Files are contents that are in files.
-type Files struct {
+// FileSet are the files of a step, which were listed.
+type FileSet struct {
 	Table   *store.Table
 	Labels  []int64 // by index; nil: none
 	most    int64   // bytes of a file; 0: any
 	columns recipe.Columns
 	digest  string // of the columns of a table; "": there is none
 
-	closed               bool            // samples have paths, and not what is in the files
-	content, Label, name record.Column   // content: or path
-	beside               []record.Column // of the columns
+	unnamed, byFolder bool // labels: numbers without names, or those of folders
+
+	closed                 bool            // samples have paths, and not what is in the files
+	content, LabelAt, name record.Column   // content: or path
+	beside                 []record.Column // of the columns
 }
 
-// newFiles finds the files of a recipe's step. Their labels, where folders give them, are
-// set when those of all sources are known. The options are for reading its metadata.
-func newFiles(ctx context.Context, f input.Files, suffixes []string, o shard.Options) (*Files, error) {
+// Early implements [source.Input]: a table has the types of its fields.
+func (f *Files) Early() bool { return f.Metadata != "" }
+
+// Find implements [source.Input].
+func (f *Files) Find(ctx context.Context, suffixes []string, o shard.Options) (source.Found, error) {
+	l, err := list(ctx, f, suffixes, o)
+	if err == nil && f.Metadata != "" {
+		f.Gives.Schema = l.gives()
+	}
+	return l, err
+}
+
+// list lists the files of a step. Labels of folders are set when the files of all sources
+// are known. The options are for reading its metadata.
+func list(ctx context.Context, f *Files, suffixes []string, o shard.Options) (*FileSet, error) {
 	var t *store.Table
 	err := machine.Patiently(ctx, func() (err error) {
 		t, err = table(ctx, f, suffixes)
@@ -46,7 +59,8 @@ func newFiles(ctx context.Context, f input.Files, suffixes []string, o shard.Opt
 	if err != nil {
 		return nil, err
 	}
-	l := &Files{Table: t, columns: f.Columns, closed: !f.Reads()}
+	l := &FileSet{Table: t, columns: f.Columns, closed: !f.Reads(), byFolder: f.Label == "parent"}
+	l.unnamed = f.Pairs != nil || (f.Columns != nil || f.Metadata != "") && f.Label == ""
 	if f.Metadata != "" {
 		if err := l.readMetadata(ctx, f, o); err != nil {
 			return nil, err
@@ -69,7 +83,7 @@ func newFiles(ctx context.Context, f input.Files, suffixes []string, o shard.Opt
 func List(ctx context.Context, root, pattern string) ([]string, error) {
 	t, err := store.List(ctx, root, pattern, media.Suffixes())
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSource, err)
+		return nil, fmt.Errorf("%w: %w", source.ErrSource, err)
 	}
 	all := make([]string, t.Len())
 	for i := range all {
@@ -78,7 +92,7 @@ func List(ctx context.Context, root, pattern string) ([]string, error) {
 	return all, nil
 }
 
-func table(ctx context.Context, f input.Files, suffixes []string) (*store.Table, error) {
+func table(ctx context.Context, f *Files, suffixes []string) (*store.Table, error) {
 	switch {
 	case f.Pattern != "":
 		return store.List(ctx, string(f.Root), string(f.Pattern), suffixes)
@@ -101,21 +115,47 @@ func table(ctx context.Context, f input.Files, suffixes []string) (*store.Table,
 	}
 }
 
-// Len implements contents.
-func (f *Files) Len() int64 { return int64(f.Table.Len()) }
+// Again implements [source.Found].
+func (f *FileSet) Again() source.Contents {
+	again := *f
+	return &again
+}
 
-// Key implements contents: it is the path, as it was given.
-func (f *Files) Key(index int64) string { return f.Table.Key(int(index)) }
+// Close implements [source.Found].
+func (*FileSet) Close() {}
 
-// Link implements contents.
-func (f *Files) Link(_ *core.Env, _ *fuse.Source, _ sample.Schema, where *record.Columns) (*python.Function, error) {
+// Unnamed implements [source.Labelled].
+func (f *FileSet) Unnamed() bool { return f.unnamed }
+
+// ByFolder implements [source.Labelled].
+func (f *FileSet) ByFolder() bool { return f.byFolder }
+
+// Folder implements [source.Labelled].
+func (f *FileSet) Folder(index int64) string { return f.Table.Parent(int(index)) }
+
+// Label implements [source.Labelled].
+func (f *FileSet) Label(folders map[string]int64) {
+	f.Labels = make([]int64, f.Table.Len())
+	for i := range f.Labels {
+		f.Labels[i] = folders[f.Table.Parent(i)]
+	}
+}
+
+// Len implements [source.Contents].
+func (f *FileSet) Len() int64 { return int64(f.Table.Len()) }
+
+// Key implements [source.Contents]: it is the path, as it was given.
+func (f *FileSet) Key(index int64) string { return f.Table.Key(int(index)) }
+
+// Link implements [source.Contents].
+func (f *FileSet) Link(_ *core.Env, _ *fuse.Source, _ sample.Schema, where *record.Columns) (*python.Function, error) {
 	at := where.Of
 	f.content, f.name = at["path"], at["key"]
 	if !f.closed {
 		f.content = at["bytes"]
 	}
 	if f.Labels != nil {
-		f.Label = at["label"]
+		f.LabelAt = at["label"]
 	}
 	f.beside = nil
 	for i := range f.columns {
@@ -124,16 +164,16 @@ func (f *Files) Link(_ *core.Env, _ *fuse.Source, _ sample.Schema, where *record
 	return nil, nil
 }
 
-// Fetch implements contents.
-func (f *Files) Fetch(ctx context.Context, w *core.Env, it *record.Record) (int64, error) {
-	n, err := Patiently(ctx, w, it, func() (int64, error) { return f.read(ctx, w, it) })
+// Fetch implements [source.Contents].
+func (f *FileSet) Fetch(ctx context.Context, w *core.Env, it *record.Record) (int64, error) {
+	n, err := source.Patiently(ctx, w, it, func() (int64, error) { return f.read(ctx, w, it) })
 	if err != nil && f.PlaceGone(ctx, it.ID.Index, err) {
 		err = machine.ShortPlace(err)
 	}
 	return n, err
 }
 
-func (f *Files) read(ctx context.Context, w *core.Env, it *record.Record) (int64, error) {
+func (f *FileSet) read(ctx context.Context, w *core.Env, it *record.Record) (int64, error) {
 	file, err := store.Open(ctx, f.Table.Path(int(it.ID.Index)), f.most)
 	if err != nil {
 		return 0, err
@@ -167,13 +207,13 @@ func (f *Files) read(ctx context.Context, w *core.Env, it *record.Record) (int64
 }
 
 // describe sets all fields but the content of the file.
-func (f *Files) describe(v *record.Values, it *record.Record) {
+func (f *FileSet) describe(v *record.Values, it *record.Record) {
 	if f.closed {
 		v.Texts[f.content.At] = f.Table.Path(int(it.ID.Index))
 	}
 	v.Texts[f.name.At] = it.Key
-	if f.Label.Kind == record.Numbers {
-		binary.NativeEndian.PutUint64(v.Numbers[f.Label.At:], uint64(f.Labels[it.ID.Index]))
+	if f.LabelAt.Kind == record.Numbers {
+		binary.NativeEndian.PutUint64(v.Numbers[f.LabelAt.At:], uint64(f.Labels[it.ID.Index]))
 	}
 	for i, at := range f.beside {
 		if at.Kind == record.Texts {
@@ -196,24 +236,3 @@ func fileRoom(w *core.Env, f store.File) int {
 	}
 	return 0
 }
-
-// suffixes are those of the files that a folder is listed for: arrays, recordings and
-// videos, where the recipe reads any, and images, unless it decodes none.
-func suffixes(r recipe.Recipe) (all []string) {
-	found := map[string][]string{}
-	for _, s := range r.All() {
-		if t := recipe.TraitsOf(s.Args); t.Suffixes != nil {
-			found[t.Content] = t.Suffixes
-		}
-	}
-	for _, content := range [...]string{"array", "audio", "video", "image"} {
-		all = append(all, found[content]...)
-	}
-	if all == nil {
-		return media.Suffixes()
-	}
-	return all
-}
-
-// ErrSource marks data that cannot be listed.
-var ErrSource = errors.New("headrace: source")

@@ -1,4 +1,4 @@
-package headrace
+package input_test
 
 import (
 	"archive/tar"
@@ -10,9 +10,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/loadertest"
 	"github.com/headrace/headrace/internal/phototest"
+	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/input"
+	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/shard"
@@ -28,7 +32,7 @@ func archives(t *testing.T, root string, shards int) (folder string) {
 	t.Helper()
 	t.Setenv(shardindex.Variable, t.TempDir())
 	folder = t.TempDir()
-	paths := photographs(t, root)
+	paths := loadertest.Photographs(t, root)
 	for k := range shards {
 		archive(t, filepath.Join(folder, fmt.Sprintf("photos-%02d.tar", k)), paths[k*len(paths)/shards:(k+1)*len(paths)/shards])
 	}
@@ -76,21 +80,21 @@ func shortKey(path string) string {
 // fromArchives is augmented, of archives. The step is called as that of files, since
 // random numbers depend on its name.
 func fromArchives(t *testing.T, folder, batch string) recipe.Recipe {
-	return parseRecipe(t, `{"read":{"from":"photos-*.tar","root":%q,"fields":{"bytes":"jpg","label":"cls"}},"name":"files"},{"shuffle":{"seed":3}},
+	return loadertest.Recipe(t, `{"read":{"from":"photos-*.tar","root":%q,"fields":{"bytes":"jpg","label":"cls"}},"name":"files"},{"shuffle":{"seed":3}},
 		"decode_image",{"random_resized_crop":{"size":16}},"random_flip",{"batch":%s}`, folder, batch)
 }
 
 // fromBucket is fromArchives of a store.
 func fromBucket(t *testing.T, from, batch string) recipe.Recipe {
-	return parseRecipe(t, `{"read":{"from":%q,"fields":{"bytes":"jpg","label":"cls"}},"name":"files"},{"shuffle":{"seed":3}},
+	return loadertest.Recipe(t, `{"read":{"from":%q,"fields":{"bytes":"jpg","label":"cls"}},"name":"files"},{"shuffle":{"seed":3}},
 		"decode_image",{"random_resized_crop":{"size":16}},"random_flip",{"batch":%s}`, from, batch)
 }
 
 // short are rows of files as they are called in archives.
-func short(all []row) []row {
+func short(all []loadertest.Row) []loadertest.Row {
 	all = slices.Clone(all)
 	for i := range all {
-		all[i].key = shortKey(all[i].key)
+		all[i].Key = shortKey(all[i].Key)
 	}
 	return all
 }
@@ -102,11 +106,11 @@ func TestShardsAreReadAsFilesAre(t *testing.T) {
 	for _, shards := range []int{1, 5} {
 		folder := archives(t, root, shards)
 		for _, workers := range []int{1, 16} {
-			config := Config{Epochs: new(2), Workers: &workers}
-			l := openLoader(t, fromArchives(t, folder, `{"size":4}`), config, Options{})
+			config := headrace.Config{Epochs: new(2), Workers: &workers}
+			l := loadertest.Open(t, fromArchives(t, folder, `{"size":4}`), config, headrace.Options{})
 			for epoch := range 2 {
-				want := slices.Collect(slices.Chunk(short(sequential(t, root, epoch, all)), 4))
-				compare(t, fmt.Sprintf("%d shards, %d workers, epoch %d", shards, workers, epoch), drain(t, l), want)
+				want := slices.Collect(slices.Chunk(short(loadertest.Sequential(t, root, epoch, func(string) bool { return true })), 4))
+				loadertest.Compare(t, fmt.Sprintf("%d shards, %d workers, epoch %d", shards, workers, epoch), loadertest.Drain(t, l), want)
 			}
 			if _, err := l.Next(t.Context()); !errors.Is(err, pipe.ErrDone) {
 				t.Fatal(err)
@@ -115,13 +119,13 @@ func TestShardsAreReadAsFilesAre(t *testing.T) {
 	}
 
 	folder := archives(t, root, 3)
-	var states [2][]State
-	for k, r := range []recipe.Recipe{augmented(t, root, `{"size":4}`), fromArchives(t, folder, `{"size":4}`)} {
-		stream(t, r, Config{Epochs: new(2)}, nil, func(_ *Batch, l *Loader) {
+	var states [2][]headrace.State
+	for k, r := range []recipe.Recipe{loadertest.Augmented(t, root, `{"size":4}`), fromArchives(t, folder, `{"size":4}`)} {
+		loadertest.Stream(t, r, headrace.Config{Epochs: new(2)}, nil, func(_ *headrace.Batch, l *headrace.Loader) {
 			s := l.State()
 			at := s.Sources["files"]
 			at.Shards, s.Recipe, s.Steps = "", "", nil
-			s.Sources = map[string]SourceState{"files": at}
+			s.Sources = map[string]headrace.SourceState{"files": at}
 			states[k] = append(states[k], s)
 		})
 	}
@@ -133,7 +137,7 @@ func TestShardsAreReadAsFilesAre(t *testing.T) {
 func TestShardsGoOnAtEveryBatch(t *testing.T) {
 	leak.Check(t)
 	folder := archives(t, phototest.Folder(t, 23), 4)
-	cutAnywhere(t, fromArchives(t, folder, `{"size":4}`), Config{})
+	loadertest.CutAnywhere(t, fromArchives(t, folder, `{"size":4}`), headrace.Config{})
 }
 
 // What is read of a store is what is read of files, whenever a run is cut.
@@ -145,22 +149,22 @@ func TestStoresGoOnAtEveryBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	store.Register("cut", bucket)
-	want := drain(t, openLoader(t, fromArchives(t, folder, `{"size":4}`), Config{Epochs: new(1)}, Options{}))
-	compare(t, "a store", drain(t, openLoader(t, fromBucket(t, "cut://photos-{00..03}.tar", `{"size":4}`), Config{Epochs: new(1)}, Options{})), want)
-	cutAnywhere(t, fromBucket(t, "cut://photos-{00..03}.tar", `{"size":4}`), Config{})
+	want := loadertest.Drain(t, loadertest.Open(t, fromArchives(t, folder, `{"size":4}`), headrace.Config{Epochs: new(1)}, headrace.Options{}))
+	loadertest.Compare(t, "a store", loadertest.Drain(t, loadertest.Open(t, fromBucket(t, "cut://photos-{00..03}.tar", `{"size":4}`), headrace.Config{Epochs: new(1)}, headrace.Options{})), want)
+	loadertest.CutAnywhere(t, fromBucket(t, "cut://photos-{00..03}.tar", `{"size":4}`), headrace.Config{})
 }
 
 func TestRanksShareShards(t *testing.T) {
 	leak.Check(t)
 	folder := archives(t, phototest.Folder(t, 37), 3)
-	whole := drain(t, openLoader(t, fromArchives(t, folder, `{"global_size":8}`), Config{Epochs: new(1)}, Options{}))
-	joined := make([][]row, len(whole))
+	whole := loadertest.Drain(t, loadertest.Open(t, fromArchives(t, folder, `{"global_size":8}`), headrace.Config{Epochs: new(1)}, headrace.Options{}))
+	joined := make([][]loadertest.Row, len(whole))
 	for rank := range 3 {
-		for i, part := range drain(t, openLoader(t, fromArchives(t, folder, `{"global_size":8}`), Config{Epochs: new(1), Rank: rank, WorldSize: 3}, Options{})) {
+		for i, part := range loadertest.Drain(t, loadertest.Open(t, fromArchives(t, folder, `{"global_size":8}`), headrace.Config{Epochs: new(1), Rank: rank, WorldSize: 3}, headrace.Options{})) {
 			joined[i] = append(joined[i], part...)
 		}
 	}
-	compare(t, "3 ranks", joined, whole)
+	loadertest.Compare(t, "3 ranks", joined, whole)
 }
 
 // Another number of ranks goes on, with every sample once.
@@ -168,57 +172,10 @@ func TestShardsUnderOtherWorlds(t *testing.T) {
 	leak.Check(t)
 	folder := archives(t, phototest.Folder(t, 37), 3)
 	r := fromArchives(t, folder, `{"global_size":6}`)
-	keys := underWorlds(t, r, 1, 2, 3, 1)
+	keys := loadertest.UnderWorlds(t, r, 1, 2, 3, 1)
 	if len(keys) != 37 {
 		t.Errorf("%d samples of 37", len(keys))
 	}
-}
-
-// underWorlds has each rank of several worlds make a batch, one world going on where the
-// one before it was, and one rank the rest. It returns the keys, which must all differ.
-func underWorlds(t *testing.T, r recipe.Recipe, worlds ...int) (keys []string) {
-	t.Helper()
-	var records []State
-	open := func(rank, world int) *Loader {
-		l := openLoader(t, r, Config{Epochs: new(1), Rank: rank, WorldSize: world}, Options{})
-		if records != nil {
-			from, err := l.Gather(records)
-			if err == nil {
-				err = l.Start(from, nil)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		return l
-	}
-	for _, world := range worlds {
-		var next []State
-		for rank := range world {
-			l := open(rank, world)
-			b := nextOf(t, l)
-			keys = append(keys, b.Text("key")...)
-			next = append(next, l.State())
-			b.Release()
-		}
-		records = next
-	}
-	keys = append(keys, keysOf(t, open(0, 1))...)
-	for i, key := range slices.Sorted(slices.Values(keys)) {
-		if i > 0 && key == slices.Sorted(slices.Values(keys))[i-1] {
-			t.Errorf("%s came twice", key)
-		}
-	}
-	return keys
-}
-
-// keysOf drains an epoch of its keys.
-func keysOf(t *testing.T, l *Loader) (keys []string) {
-	t.Helper()
-	for b := range inEpoch(t, l) {
-		keys = append(keys, b.Text("key")...)
-	}
-	return keys
 }
 
 // A state goes on where the set was moved to; what has changed is named.
@@ -226,43 +183,43 @@ func TestStatesOfShardsThatMoveOrChange(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 24)
 	folder := archives(t, root, 4)
-	l := openLoader(t, fromArchives(t, folder, `{"size":4}`), Config{Epochs: new(1)}, Options{})
-	nextOf(t, l).Release()
+	l := loadertest.Open(t, fromArchives(t, folder, `{"size":4}`), headrace.Config{Epochs: new(1)}, headrace.Options{})
+	loadertest.Next(t, l).Release()
 	from := l.State()
-	rest := drain(t, l)
+	rest := loadertest.Drain(t, l)
 
 	moved := filepath.Join(t.TempDir(), "elsewhere")
 	if err := os.CopyFS(moved, os.DirFS(folder)); err != nil {
 		t.Fatal(err)
 	}
-	l = openLoader(t, fromArchives(t, moved, `{"size":4}`), Config{Epochs: new(1)}, Options{})
+	l = loadertest.Open(t, fromArchives(t, moved, `{"size":4}`), headrace.Config{Epochs: new(1)}, headrace.Options{})
 	if err := l.Start(from, nil); err != nil {
 		t.Fatal(err)
 	}
-	compare(t, "moved", drain(t, l), rest)
+	loadertest.Compare(t, "moved", loadertest.Drain(t, l), rest)
 
 	bucket := new(storetest.Memory)
 	if err := bucket.PutAll("bucket/", os.DirFS(moved)); err != nil {
 		t.Fatal(err)
 	}
 	store.Register("moved", bucket)
-	l = openLoader(t, fromBucket(t, "moved://bucket/photos-*.tar", `{"size":4}`), Config{Epochs: new(1)}, Options{})
+	l = loadertest.Open(t, fromBucket(t, "moved://bucket/photos-*.tar", `{"size":4}`), headrace.Config{Epochs: new(1)}, headrace.Options{})
 	if err := l.Start(from, nil); err != nil {
 		t.Fatal(err)
 	}
-	compare(t, "moved to a store", drain(t, l), rest)
+	loadertest.Compare(t, "moved to a store", loadertest.Drain(t, l), rest)
 
-	paths := photographs(t, root)
+	paths := loadertest.Photographs(t, root)
 	archive(t, filepath.Join(moved, "photos-02.tar"), append([]string{paths[0]}, paths[13:18]...)) // as many, but others
-	l = openLoader(t, fromArchives(t, moved, `{"size":4}`), Config{Epochs: new(1)}, Options{})
-	if err := l.Start(from, nil); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), "photos-02.tar") {
+	l = loadertest.Open(t, fromArchives(t, moved, `{"size":4}`), headrace.Config{Epochs: new(1)}, headrace.Options{})
+	if err := l.Start(from, nil); !errors.Is(err, headrace.ErrState) || !strings.Contains(err.Error(), "photos-02.tar") {
 		t.Error(err)
 	}
 	if err := os.Remove(filepath.Join(moved, "photos-03.tar")); err != nil {
 		t.Fatal(err)
 	}
-	l = openLoader(t, fromArchives(t, moved, `{"size":4}`), Config{Epochs: new(1)}, Options{})
-	if err := l.Start(from, nil); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), "there were 4 shards, and now there are 3") {
+	l = loadertest.Open(t, fromArchives(t, moved, `{"size":4}`), headrace.Config{Epochs: new(1)}, headrace.Options{})
+	if err := l.Start(from, nil); !errors.Is(err, headrace.ErrState) || !strings.Contains(err.Error(), "there were 4 shards, and now there are 3") {
 		t.Error(err)
 	}
 }
@@ -272,20 +229,20 @@ func TestAShardThatIsReplaced(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 24)
 	folder := archives(t, root, 2)
-	l := openLoader(t, fromArchives(t, folder, `{"size":4}`), Config{Epochs: new(1), OnError: Skip}, Options{})
+	l := loadertest.Open(t, fromArchives(t, folder, `{"size":4}`), headrace.Config{Epochs: new(1), OnError: headrace.Skip}, headrace.Options{})
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	l, err := Open(t.Context(), fromArchives(t, folder, `{"size":4}`), Config{Epochs: new(1), OnError: Skip}, Options{})
+	l, err := headrace.Open(t.Context(), fromArchives(t, folder, `{"size":4}`), headrace.Config{Epochs: new(1), OnError: headrace.Skip}, headrace.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	archive(t, filepath.Join(folder, "photos-01.tar"), photographs(t, root)[:3])
+	archive(t, filepath.Join(folder, "photos-01.tar"), loadertest.Photographs(t, root)[:3])
 	if err := l.Start(l.Info().State, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := rowsUntilError(t, l); !errors.Is(err, shard.ErrChanged) || !strings.Contains(err.Error(), "photos-01.tar") {
+	if _, err := loadertest.RowsUntilError(t, l); !errors.Is(err, shard.ErrChanged) || !strings.Contains(err.Error(), "photos-01.tar") {
 		t.Error(err)
 	}
 }
@@ -297,15 +254,15 @@ func TestBadSamplesOfShards(t *testing.T) {
 	phototest.Spoil(t, root, "003.jpg")
 	folder := archives(t, root, 2)
 	var lost []string
-	l := openLoader(t, fromArchives(t, folder, `{"size":4}`), Config{Epochs: new(1), OnError: Skip}, Options{Lost: func(l Lost) { lost = append(lost, l.Key) }})
-	want := slices.Collect(slices.Chunk(short(sequential(t, root, 0, func(key string) bool { return filepath.Base(key) != "003.jpg" })), 4))
-	compare(t, "skipped", drain(t, l), want)
+	l := loadertest.Open(t, fromArchives(t, folder, `{"size":4}`), headrace.Config{Epochs: new(1), OnError: headrace.Skip}, headrace.Options{Lost: func(l headrace.Lost) { lost = append(lost, l.Key) }})
+	want := slices.Collect(slices.Chunk(short(loadertest.Sequential(t, root, 0, func(key string) bool { return filepath.Base(key) != "003.jpg" })), 4))
+	loadertest.Compare(t, "skipped", loadertest.Drain(t, l), want)
 	if !slices.Equal(lost, []string{"class1/003"}) {
 		t.Errorf("%v", lost)
 	}
 	r := fromArchives(t, folder, `{"size":4}`)
 	r.Steps[0].Args.(*input.ReadShards).MaxBytes = 100
-	l = openLoader(t, r, Config{Epochs: new(1)}, Options{})
+	l = loadertest.Open(t, r, headrace.Config{Epochs: new(1)}, headrace.Options{})
 	if _, err := l.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "raise it with max_bytes") {
 		t.Error(err)
 	}
@@ -316,11 +273,11 @@ func TestFieldsOfShards(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 6)
 	folder := archives(t, root, 1)
-	l := openLoader(t, parseRecipe(t, `{"read":{"from":"photos-00.tar","root":%q,"fields":{"caption":"json.caption","class":["cls","uint8"],"raw":["cls","text"]}}},{"batch":{"size":6}}`, folder), Config{Epochs: new(1)}, Options{})
-	b := nextOf(t, l)
+	l := loadertest.Open(t, loadertest.Recipe(t, `{"read":{"from":"photos-00.tar","root":%q,"fields":{"caption":"json.caption","class":["cls","uint8"],"raw":["cls","text"]}}},{"batch":{"size":6}}`, folder), headrace.Config{Epochs: new(1)}, headrace.Options{})
+	b := loadertest.Next(t, l)
 	defer b.Release()
 	class, _ := b.Tensor("class")
-	for i, path := range photographs(t, root) {
+	for i, path := range loadertest.Photographs(t, root) {
 		if got, want := b.Text("caption")[i], "the photo "+filepath.Base(path); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
@@ -335,12 +292,12 @@ func TestFieldsOfShards(t *testing.T) {
 		{`{"read":{"from":"nothing.tar","root":%q}}`, "nothing.tar"},
 		{`{"read":{"from":"photos-00.tar","root":%q,"gives":{"label":"text"}}}`, `gives says that "label" is text, and in the files it is int64`},
 	} {
-		_, err := Open(t.Context(), parseRecipe(t, c.step+`,{"batch":{"size":2}}`, folder), Config{}, Options{})
+		_, err := headrace.Open(t.Context(), loadertest.Recipe(t, c.step+`,{"batch":{"size":2}}`, folder), headrace.Config{}, headrace.Options{})
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", c.step, err)
 		}
 	}
-	l = openLoader(t, parseRecipe(t, `{"read":{"from":[%q]}},"decode_image",{"center_crop":{"size":8}},{"batch":{"size":6}}`, folder), Config{Epochs: new(1)}, Options{})
+	l = loadertest.Open(t, loadertest.Recipe(t, `{"read":{"from":[%q]}},"decode_image",{"center_crop":{"size":8}},{"batch":{"size":6}}`, folder), headrace.Config{Epochs: new(1)}, headrace.Options{})
 	var names []string
 	for _, f := range l.Info().Fields {
 		names = append(names, f.Name)
@@ -348,4 +305,33 @@ func TestFieldsOfShards(t *testing.T) {
 	if got := strings.Join(names, " "); got != "image label json key" {
 		t.Errorf("the fields are %s", got)
 	}
+}
+
+// Where each sample can be read by itself, the order is that of the package order, and
+// the same from shards as from files.
+func TestWindowsOfFilesAndShards(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 37)
+	folder := archives(t, root, 3)
+	window := func(r recipe.Recipe) recipe.Recipe {
+		r.Steps[1].Args.(*flow.Shuffle).Window = new(int64(10))
+		return r
+	}
+	files := window(loadertest.Augmented(t, root, `{"size":4}`))
+	var want []string
+	paths := loadertest.Photographs(t, root)
+	w := order.PermuteWindows(order.Runs(37, 10), 10, 3, 0)
+	for place := range w.Len() {
+		want = append(want, paths[w.At(place)])
+	}
+	if got := loadertest.Keys(t, loadertest.Open(t, files, headrace.Config{Epochs: new(1)}, headrace.Options{})); !slices.Equal(got, want) {
+		t.Errorf("files come as %v, want %v", got, want)
+	}
+	for i := range want {
+		want[i] = shortKey(want[i])
+	}
+	if got := loadertest.Keys(t, loadertest.Open(t, window(fromArchives(t, folder, `{"size":4}`)), headrace.Config{Epochs: new(1)}, headrace.Options{})); !slices.Equal(got, want) {
+		t.Errorf("shards come as %v, want %v", got, want)
+	}
+	loadertest.CutAnywhere(t, files, headrace.Config{})
 }

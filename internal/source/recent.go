@@ -1,0 +1,39 @@
+package source
+
+import "sync"
+
+// Recent has the orders of the last epochs that were asked for: of as many as may have
+// samples on their way, which of short epochs are many.
+type Recent struct {
+	mu    sync.Mutex // guards what is below
+	known map[int]func(place int64) int64
+	asked []int // the epochs of these, the oldest first
+}
+
+// mostOnTheirWay is more samples than are ever on their way at once.
+const mostOnTheirWay = 1 << 16
+
+// Known implements [Order].
+func (l *Recent) Known(epoch int) func(int64) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.known[epoch]
+}
+
+// Keep keeps the order of an epoch, which has so many places.
+func (l *Recent) Keep(epoch int, places int64, at func(int64) int64) func(int64) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.known == nil {
+		l.known = map[int]func(int64) int64{}
+	}
+	if l.known[epoch] == nil {
+		l.asked = append(l.asked, epoch)
+	}
+	l.known[epoch] = at
+	for int64(len(l.asked)) > 3+mostOnTheirWay/max(1, places) {
+		delete(l.known, l.asked[0])
+		l.asked = l.asked[1:]
+	}
+	return at
+}
