@@ -11,7 +11,7 @@ import (
 	"github.com/headrace/headrace/pipe"
 )
 
-// drawn is what a sampler gives in an epoch. Where it gives lists, each is a batch, and
+// drawn is what a sampler gives in an epoch. If it gives lists, each is a batch, and
 // places of the epoch are lists, so that ranks, states and what is left under another
 // number of ranks have whole ones.
 type drawn struct {

@@ -193,7 +193,7 @@ func (l *Listing) indices(epoch int) func(pos int64) (place, index int64) {
 	}
 }
 
-// Identify returns the sample that is at a position; where that is one of a list, the
+// Identify returns the sample that is at a position; if that is one of a list, the
 // first, or the one that output says.
 func (l *Listing) Identify(epoch int, pos int64, output ...int64) (sample.ID, string) {
 	if l.Order != nil && l.Order.Known(epoch) == nil {

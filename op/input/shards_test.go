@@ -90,6 +90,12 @@ func fromBucket(t *testing.T, from, batch string) recipe.Recipe {
 		"decode_image",{"random_resized_crop":{"size":16}},"random_flip",{"batch":%s}`, from, batch)
 }
 
+// once opens a loader of one epoch.
+func once(t *testing.T, r recipe.Recipe) *headrace.Loader {
+	t.Helper()
+	return loadertest.Open(t, r, headrace.Config{Epochs: new(1)}, headrace.Options{})
+}
+
 // short are rows of files as they are called in archives.
 func short(all []loadertest.Row) []loadertest.Row {
 	all = slices.Clone(all)
@@ -149,15 +155,15 @@ func TestStoresGoOnAtEveryBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	store.Register("cut", bucket)
-	want := loadertest.Drain(t, loadertest.Open(t, fromArchives(t, folder, `{"size":4}`), headrace.Config{Epochs: new(1)}, headrace.Options{}))
-	loadertest.Compare(t, "a store", loadertest.Drain(t, loadertest.Open(t, fromBucket(t, "cut://photos-{00..03}.tar", `{"size":4}`), headrace.Config{Epochs: new(1)}, headrace.Options{})), want)
+	want := loadertest.Drain(t, once(t, fromArchives(t, folder, `{"size":4}`)))
+	loadertest.Compare(t, "a store", loadertest.Drain(t, once(t, fromBucket(t, "cut://photos-{00..03}.tar", `{"size":4}`))), want)
 	loadertest.CutAnywhere(t, fromBucket(t, "cut://photos-{00..03}.tar", `{"size":4}`), headrace.Config{})
 }
 
 func TestRanksShareShards(t *testing.T) {
 	leak.Check(t)
 	folder := archives(t, phototest.Folder(t, 37), 3)
-	whole := loadertest.Drain(t, loadertest.Open(t, fromArchives(t, folder, `{"global_size":8}`), headrace.Config{Epochs: new(1)}, headrace.Options{}))
+	whole := loadertest.Drain(t, once(t, fromArchives(t, folder, `{"global_size":8}`)))
 	joined := make([][]loadertest.Row, len(whole))
 	for rank := range 3 {
 		for i, part := range loadertest.Drain(t, loadertest.Open(t, fromArchives(t, folder, `{"global_size":8}`), headrace.Config{Epochs: new(1), Rank: rank, WorldSize: 3}, headrace.Options{})) {
@@ -183,7 +189,7 @@ func TestStatesOfShardsThatMoveOrChange(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 24)
 	folder := archives(t, root, 4)
-	l := loadertest.Open(t, fromArchives(t, folder, `{"size":4}`), headrace.Config{Epochs: new(1)}, headrace.Options{})
+	l := once(t, fromArchives(t, folder, `{"size":4}`))
 	loadertest.Next(t, l).Release()
 	from := l.State()
 	rest := loadertest.Drain(t, l)
@@ -192,7 +198,7 @@ func TestStatesOfShardsThatMoveOrChange(t *testing.T) {
 	if err := os.CopyFS(moved, os.DirFS(folder)); err != nil {
 		t.Fatal(err)
 	}
-	l = loadertest.Open(t, fromArchives(t, moved, `{"size":4}`), headrace.Config{Epochs: new(1)}, headrace.Options{})
+	l = once(t, fromArchives(t, moved, `{"size":4}`))
 	if err := l.Start(from, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +209,7 @@ func TestStatesOfShardsThatMoveOrChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	store.Register("moved", bucket)
-	l = loadertest.Open(t, fromBucket(t, "moved://bucket/photos-*.tar", `{"size":4}`), headrace.Config{Epochs: new(1)}, headrace.Options{})
+	l = once(t, fromBucket(t, "moved://bucket/photos-*.tar", `{"size":4}`))
 	if err := l.Start(from, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -211,14 +217,14 @@ func TestStatesOfShardsThatMoveOrChange(t *testing.T) {
 
 	paths := loadertest.Photographs(t, root)
 	archive(t, filepath.Join(moved, "photos-02.tar"), append([]string{paths[0]}, paths[13:18]...)) // as many, but others
-	l = loadertest.Open(t, fromArchives(t, moved, `{"size":4}`), headrace.Config{Epochs: new(1)}, headrace.Options{})
+	l = once(t, fromArchives(t, moved, `{"size":4}`))
 	if err := l.Start(from, nil); !errors.Is(err, headrace.ErrState) || !strings.Contains(err.Error(), "photos-02.tar") {
 		t.Error(err)
 	}
 	if err := os.Remove(filepath.Join(moved, "photos-03.tar")); err != nil {
 		t.Fatal(err)
 	}
-	l = loadertest.Open(t, fromArchives(t, moved, `{"size":4}`), headrace.Config{Epochs: new(1)}, headrace.Options{})
+	l = once(t, fromArchives(t, moved, `{"size":4}`))
 	if err := l.Start(from, nil); !errors.Is(err, headrace.ErrState) || !strings.Contains(err.Error(), "there were 4 shards, and now there are 3") {
 		t.Error(err)
 	}
@@ -262,7 +268,7 @@ func TestBadSamplesOfShards(t *testing.T) {
 	}
 	r := fromArchives(t, folder, `{"size":4}`)
 	r.Steps[0].Args.(*input.ReadShards).MaxBytes = 100
-	l = loadertest.Open(t, r, headrace.Config{Epochs: new(1)}, headrace.Options{})
+	l = once(t, r)
 	if _, err := l.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "raise it with max_bytes") {
 		t.Error(err)
 	}
@@ -273,7 +279,7 @@ func TestFieldsOfShards(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 6)
 	folder := archives(t, root, 1)
-	l := loadertest.Open(t, loadertest.Recipe(t, `{"read":{"from":"photos-00.tar","root":%q,"fields":{"caption":"json.caption","class":["cls","uint8"],"raw":["cls","text"]}}},{"batch":{"size":6}}`, folder), headrace.Config{Epochs: new(1)}, headrace.Options{})
+	l := once(t, loadertest.Recipe(t, `{"read":{"from":"photos-00.tar","root":%q,"fields":{"caption":"json.caption","class":["cls","uint8"],"raw":["cls","text"]}}},{"batch":{"size":6}}`, folder))
 	b := loadertest.Next(t, l)
 	defer b.Release()
 	class, _ := b.Tensor("class")
@@ -297,7 +303,7 @@ func TestFieldsOfShards(t *testing.T) {
 			t.Errorf("%s: %v", c.step, err)
 		}
 	}
-	l = loadertest.Open(t, loadertest.Recipe(t, `{"read":{"from":[%q]}},"decode_image",{"center_crop":{"size":8}},{"batch":{"size":6}}`, folder), headrace.Config{Epochs: new(1)}, headrace.Options{})
+	l = once(t, loadertest.Recipe(t, `{"read":{"from":[%q]}},"decode_image",{"center_crop":{"size":8}},{"batch":{"size":6}}`, folder))
 	var names []string
 	for _, f := range l.Info().Fields {
 		names = append(names, f.Name)
@@ -324,13 +330,13 @@ func TestWindowsOfFilesAndShards(t *testing.T) {
 	for place := range w.Len() {
 		want = append(want, paths[w.At(place)])
 	}
-	if got := loadertest.Keys(t, loadertest.Open(t, files, headrace.Config{Epochs: new(1)}, headrace.Options{})); !slices.Equal(got, want) {
+	if got := loadertest.Keys(t, once(t, files)); !slices.Equal(got, want) {
 		t.Errorf("files come as %v, want %v", got, want)
 	}
 	for i := range want {
 		want[i] = shortKey(want[i])
 	}
-	if got := loadertest.Keys(t, loadertest.Open(t, window(fromArchives(t, folder, `{"size":4}`)), headrace.Config{Epochs: new(1)}, headrace.Options{})); !slices.Equal(got, want) {
+	if got := loadertest.Keys(t, once(t, window(fromArchives(t, folder, `{"size":4}`)))); !slices.Equal(got, want) {
 		t.Errorf("shards come as %v, want %v", got, want)
 	}
 	loadertest.CutAnywhere(t, files, headrace.Config{})
