@@ -171,8 +171,8 @@ var whole = map[string]int{"random_solarize": 5, "gaussian_blur": 8}
 var isMade = below("python/src/headrace/_operations.py", "docs/guide/", "CONTRIBUTING.md",
 	"internal/lint/contributing_test.go", "examples/")
 
-// checkWhole says what is wrong with an example of whole: files that no row has, and that
-// there are more.
+// checkWhole returns the files of an example that no row has, and complains if there are
+// too many.
 func checkWhole(rows map[string]row, proofs map[string][]string, tree map[string]string) (wrong []string) {
 	for _, example := range slices.Sorted(maps.Keys(whole)) {
 		files := 0
