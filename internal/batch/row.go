@@ -74,7 +74,8 @@ func (e *Writer) Handle(name string, h core.Handling, way []core.PathStep) {
 	})
 }
 
-// Calls is the function of Python that makes the rows, or the batches; nil: there is none.
+// Calls is the function of Python that makes the rows, or the batches; nil: there is
+// none.
 func (e *Writer) Calls() *python.Function {
 	switch {
 	case e.Function != nil:

@@ -9,8 +9,8 @@ import (
 	"github.com/headrace/headrace/pipe"
 )
 
-// counted is the limit of a flow: it counts samples from the first function of Python that
-// begins with them to the loop, or to a step that makes others of them.
+// counted is the limit of a flow: it counts samples from the first function of Python
+// that begins with them to the loop, or to a step that makes others of them.
 type counted struct {
 	by      *depth.Limit // nil: nobody
 	each    int          // samples in an item
@@ -92,8 +92,8 @@ func passed(c counted, together int) {
 	}
 }
 
-// taken sets the limit of samples that the loop takes, in batches of so many items, with so
-// many batches ahead of it. One sample is tried before anything runs.
+// taken sets the limit of samples that the loop takes, in batches of so many items, with
+// so many batches ahead of it. One sample is tried before anything runs.
 func taken(c counted, batch, prefetch int) {
 	switch {
 	case c.by == nil:

@@ -66,8 +66,8 @@ type Call struct {
 	// always so.
 	Place func(item, field int) []byte
 
-	// OneByOne, of Pool.Stream, has the function make a sample only when yield has returned
-	// for the one before. Otherwise it is a few ahead.
+	// OneByOne, of Pool.Stream, has the function make a sample only when yield has
+	// returned for the one before. Otherwise it is a few ahead.
 	OneByOne bool
 
 	// State, where it is not nil before the call, is given to load_state_dict(), as JSON,

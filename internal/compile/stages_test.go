@@ -1,4 +1,4 @@
-package headrace
+package compile_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/loadertest"
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/media"
 )
@@ -16,10 +18,10 @@ import (
 func TestPassesAreStages(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 8)
-	r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},"decode_image","random_flip",{"center_crop":{"size":9}},
+	r := loadertest.Recipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},"decode_image","random_flip",{"center_crop":{"size":9}},
 		"random_flip",{"normalize":{"mean":0,"std":1}},{"layout":{"layout":"NCHW"}},{"batch":{"size":4}}`, root)
-	l := openLoader(t, r, Config{Epochs: new(1), Fuse: new(false)}, Options{})
-	drain(t, l)
+	l := loadertest.Open(t, r, headrace.Config{Epochs: new(1), Fuse: new(false)}, headrace.Options{})
+	loadertest.Drain(t, l)
 	var names []string
 	for _, s := range l.Stats().Stages {
 		names = append(names, s.Name)
@@ -52,7 +54,7 @@ func TestStagesNameTheirSteps(t *testing.T) {
 			`{"name":"decode_image","steps":["decode_image"],"workers":3},{"name":"random_resized_crop","steps":["random_resized_crop"],"workers":3},` +
 			`{"name":"random_flip","steps":["random_flip"],"workers":3},{"name":"batch","steps":["batch"],"workers":3}]`,
 	} {
-		l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Fuse: &fuse, Workers: new(3)}, Options{})
+		l := loadertest.Open(t, loadertest.Augmented(t, root, `{"size":4}`), headrace.Config{Fuse: &fuse, Workers: new(3)}, headrace.Options{})
 		if got, err := json.Marshal(l.Info().Stages); err != nil || string(got) != want {
 			t.Errorf("fuse=%v: the stages are %s, %v, want %s", fuse, got, err, want)
 		}
@@ -90,10 +92,10 @@ func TestJPEGByTheLibrary(t *testing.T) {
 	defer media.Register(media.JPEG, there)
 
 	for _, fuse := range []bool{true, false} {
-		for decoder, want := range map[JPEG]int64{"": 8, HeadraceJPEG: 8, TurboJPEG: 0} {
+		for decoder, want := range map[headrace.JPEG]int64{"": 8, headrace.HeadraceJPEG: 8, headrace.TurboJPEG: 0} {
 			counted.decoded.Store(0)
-			l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: new(1), Fuse: &fuse, JPEG: decoder}, Options{})
-			drain(t, l)
+			l := loadertest.Open(t, loadertest.Augmented(t, root, `{"size":4}`), headrace.Config{Epochs: new(1), Fuse: &fuse, JPEG: decoder}, headrace.Options{})
+			loadertest.Drain(t, l)
 			if n := counted.decoded.Load(); n != want {
 				t.Errorf("jpeg %q, fuse %v: %d images, want %d", decoder, fuse, n, want)
 			}
@@ -102,7 +104,7 @@ func TestJPEGByTheLibrary(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Open(t.Context(), augmented(t, root, `{"size":4}`), Config{JPEG: "libjpeg"}, Options{}); err == nil || !strings.Contains(err.Error(), `jpeg is "libjpeg": must be "headrace" or "turbo"`) {
+	if _, err := headrace.Open(t.Context(), loadertest.Augmented(t, root, `{"size":4}`), headrace.Config{JPEG: "libjpeg"}, headrace.Options{}); err == nil || !strings.Contains(err.Error(), `jpeg is "libjpeg": must be "headrace" or "turbo"`) {
 		t.Errorf("%v", err)
 	}
 }
@@ -113,9 +115,9 @@ func TestAPassThatFailsIsNamed(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 4)
 	for _, fuse := range []bool{true, false} {
-		r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},"decode_image","rotate90",
+		r := loadertest.Recipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},"decode_image","rotate90",
 			{"random_crop":{"size":1000}},{"batch":{"size":4}}`, root)
-		l := openLoader(t, r, Config{Epochs: new(1), Fuse: &fuse}, Options{})
+		l := loadertest.Open(t, r, headrace.Config{Epochs: new(1), Fuse: &fuse}, headrace.Options{})
 		_, err := l.Next(t.Context())
 		stage := "decode_image+rotate90+random_crop+batch"
 		if !fuse {
