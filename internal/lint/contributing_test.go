@@ -163,7 +163,7 @@ func checkProofs(proofs map[string][]string, tree map[string]string) (wrong []st
 	return wrong
 }
 
-// whole are how many files there may be of an example, tests and pages included.
+// whole limits the number of files of an example, tests and pages included.
 var whole = map[string]int{"random_solarize": 5, "gaussian_blur": 8}
 
 // isMade tells of pages and code that are made of descriptions; this page and this test
