@@ -53,7 +53,8 @@ func (s *session) start(ctx context.Context, stream uint32, from *headrace.State
 
 func startPump(ctx context.Context, s *session, stream uint32) *pump {
 	ctx, cancel := context.WithCancel(ctx)
-	p := &pump{ahead: make(chan func(), max(1, s.loader.Prefetch())), asked: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{})}
+	ahead := make(chan func(), max(1, s.loader.Prefetch()))
+	p := &pump{ahead: ahead, asked: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
 		defer cancel()

@@ -206,7 +206,9 @@ func Sequential(t *testing.T, root string, epoch int, keep func(key string) bool
 }
 
 // Stream runs a loader to its end, from a state if there is one.
-func Stream(t *testing.T, r recipe.Recipe, c headrace.Config, from *headrace.State, each func(*headrace.Batch, *headrace.Loader)) *headrace.Loader {
+func Stream(
+	t *testing.T, r recipe.Recipe, c headrace.Config, from *headrace.State, each func(*headrace.Batch, *headrace.Loader),
+) *headrace.Loader {
 	t.Helper()
 	l := Open(t, r, c, headrace.Options{})
 	if from != nil {

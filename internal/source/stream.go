@@ -77,7 +77,8 @@ func (r *stream) record(pos int64) *record.Record {
 // read has the worker give its samples. Where the object says where it is, another worker
 // goes on there when one has died.
 func (r *stream) read() error {
-	call := &extern.Call{ID: sample.ID{Source: r.Source.Name, Epoch: r.epoch, Index: int64(r.epoch)}, Key: r.Source.Name, OneByOne: r.Source.Limit != nil}
+	id := sample.ID{Source: r.Source.Name, Epoch: r.epoch, Index: int64(r.epoch)}
+	call := &extern.Call{ID: id, Key: r.Source.Name, OneByOne: r.Source.Limit != nil}
 	if r.epoch == r.Iterable.epoch && r.from.State != "" {
 		call.State, r.at = []byte(r.from.State), r.from.Position
 	}
