@@ -47,7 +47,7 @@ func recipeFlags(c *cobra.Command, except ...string) *recipeOptions {
 	f.StringArrayVarP(&o.set, "set", "s", nil, "set a variable of the recipe, as `name=value`; may be repeated")
 	f.IntVar(&o.workers, "workers", 0, "samples in hand at once (default: 1.5 for each usable core)")
 	f.IntVar(&o.epochs, "epochs", 0, "number of epochs")
-	f.IntVar(&o.prefetch, "prefetch", 0, "batches ready ahead (default 2)")
+	f.IntVar(&o.prefetch, "prefetch", 0, "batches ready ahead, 0: on demand (default 2)")
 	f.Var(size{&o.memory}, "memory", "byte budget, such as 512MiB (default: a quarter of the available memory, at most 2 GiB)")
 	f.StringVar(&o.onError, "on-error", "", "`policy` for bad samples: raise ends the run, "+
 		"skip drops the sample, replace draws another (default raise)")
