@@ -18,8 +18,8 @@ type epoch struct {
 	failure      error // why Next gives no more; nil: the run knows
 }
 
-// EpochSummary is what became of an epoch. What was finished of it under another world
-// size is not in it.
+// EpochSummary counts the batches and samples of an epoch. Samples that were finished
+// under another world size are not in it.
 type EpochSummary struct {
 	Epoch    int
 	Batches  int64
@@ -37,7 +37,7 @@ func (l *Loader) countFrom(from State) EpochSummary {
 		Lost: from.LostSamples(), Replaced: from.Replaced, Wrapped: l.wrapped(from.Epoch)}
 }
 
-// wrapped is how many samples of the epoch come from its start once more.
+// wrapped returns the number of samples of the epoch that come from its start again.
 func (l *Loader) wrapped(epoch int) (n int64) {
 	for _, s := range l.sources {
 		n += s.Share(epoch).Wrapped()

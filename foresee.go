@@ -115,7 +115,7 @@ func inStep(d design, from listing, program *compile.Program) bool {
 	return false
 }
 
-// describe counts what there is to do. It fails if an epoch has less than the user has
+// describe counts samples and batches. It fails if an epoch has fewer than the user has
 // asked for.
 func describe(d design, from listing, l *batch.Layout, program *compile.Program) (i Info, err error) {
 	i.Stages, i.Epochs, i.Pipeline = stagesOf(program.Stages), d.config.Epochs, d.recipe.String()

@@ -30,7 +30,7 @@ func (g *Gate) Do(ctx context.Context, operation func(permit int)) error {
 	return g.gate.Do(ctx, operation)
 }
 
-// stages is what the stages of a loader are given.
+// stages returns the gate for the stages of a loader.
 func (g *Gate) stages() *pipe.Gate { return g.gate }
 
 // Widen raises the limit to at least n.

@@ -44,7 +44,7 @@ func (b *builder) source(s *fuse.Source) error {
 	return nil
 }
 
-// mostInList is how many samples a list of a sampler may have; 0: any number.
+// mostInList returns the number of samples that a sampler's list may have; 0: any.
 func (b *builder) mostInList() int {
 	if b.plan.Batch.Lists && b.plan.Batch.Collate == nil {
 		return b.plan.Batch.Size
@@ -52,7 +52,7 @@ func (b *builder) mostInList() int {
 	return 0
 }
 
-// readName is what the stage is called that reads a source.
+// readName returns the name of the stage that reads a source.
 func (b *builder) readName(s *fuse.Source) string {
 	switch {
 	case b.Policies.Sources > 1:

@@ -12,15 +12,15 @@ import (
 	"github.com/headrace/headrace/recipe/fuse"
 )
 
-// compiler makes lines of a plan. Nothing of it changes on the way: what is known at a
-// place of a line is a scope, and what a stage means for the program are its facts.
+// compiler makes lines of a plan. It never changes: a scope holds the state at a place of
+// a line, and facts tell how a stage affects the program.
 type compiler struct {
 	Target
 	sources  map[*fuse.Source]*source.Listing
 	sections map[*fuse.Plan]Section
 }
 
-// scope is what is known at a place of a line.
+// scope is the compiler's state at a place of a line.
 type scope struct {
 	core.Scope
 	video   *video.Video    // that the next part decodes
@@ -76,7 +76,7 @@ func (c compiler) line(p *fuse.Plan, f fuse.Flow, t scope) (*line, scope, error)
 	return b.line, b.scope, err
 }
 
-// builder puts a line together, stage by stage. Its scope is where the next one goes.
+// builder puts a line together, stage by stage. Its scope is that of the next stage.
 type builder struct {
 	compiler
 	plan *fuse.Plan // by which samples come into batches

@@ -32,7 +32,7 @@ func (b *builder) end() (e *batch.Writer, known facts, err error) {
 	return e, known.with(handles(p.Name(), h)), nil
 }
 
-// section is what the plan makes batches with.
+// section returns the part of the target that this plan makes batches with.
 func (b *builder) section() Section { return b.sections[b.plan] }
 
 // lastPart has the last part write into the rows of batches.

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// epoch is how many samples an epoch of the line has, on this rank, when none is lost;
-// where that is not exact, it is the most.
+// epoch returns the number of samples in an epoch of the line, on this rank, when none is
+// lost. If it is not exact, it is an upper bound.
 func (n *line) epoch() (samples int64, exact bool) {
 	switch {
 	case n.source != nil:
@@ -37,8 +37,8 @@ func (n *line) epoch() (samples int64, exact bool) {
 	return samples, exact
 }
 
-// epoch is how many batches an epoch of the section has, when nothing is lost; where that
-// is not exact, it is the most.
+// epoch returns the number of batches in an epoch of the section, when nothing is lost. If
+// it is not exact, it is an upper bound.
 func (s *section) epoch() (batches int64, exact bool) {
 	samples, exact := s.line.epoch()
 	rows := int64(s.Rows)
@@ -55,7 +55,7 @@ func (s *section) epoch() (batches int64, exact bool) {
 	return (samples + rows - 1) / rows, exact
 }
 
-// needs is how many samples, or rows, a batch is made of at most.
+// needs returns the most samples, or rows, that a batch is made of.
 func (s *section) needs() int {
 	if s.end.Grouping != nil {
 		return s.Layout.Rows
@@ -63,7 +63,7 @@ func (s *section) needs() int {
 	return s.Rows
 }
 
-// taken is how many samples come into batches.
+// taken returns the number of samples that come into batches.
 func (s *section) taken() (samples int64, exact bool) {
 	if samples, exact = s.line.epoch(); s.plan.Batch.DropLast && !s.Groups {
 		samples -= samples % int64(s.Rows)

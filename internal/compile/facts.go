@@ -24,7 +24,7 @@ type facts struct {
 	judges map[string]bool // it skips, and has a limit of its own
 }
 
-// handles are the facts of what a stage does about bad samples.
+// handles returns the facts that follow from a stage's policy for bad samples.
 func handles(stage string, h core.Handling) facts {
 	f := facts{skips: map[string]bool{stage: h.Skips}}
 	switch {
@@ -57,7 +57,7 @@ func (f *facts) add(g facts) {
 	join(&f.judges, g.judges)
 }
 
-// join puts what is in b into a, which is nil if there is nothing yet.
+// join adds the entries of b to a, which it makes if it is nil.
 func join[V any](a *map[string]V, b map[string]V) {
 	if *a == nil {
 		*a = map[string]V{}

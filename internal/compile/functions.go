@@ -63,7 +63,7 @@ func (b *builder) aggregate(p fuse.Part) error {
 	return nil
 }
 
-// collate makes what is at the end of a recipe whose batches a function makes.
+// collate makes the end of a recipe whose batches a function makes.
 func (b *builder) collate() (*batch.Collating, facts, error) {
 	s := b.section()
 	next, err := batch.NewCollating(b.Env, s.Layout, *b.plan, s.Rows, b.Schema, &b.Columns)

@@ -9,7 +9,7 @@ import (
 )
 
 // joiner makes a typed pipeline of lines: positions become files, files become samples,
-// and what is at the end writes into batches.
+// and the section at the end writes them into batches.
 type joiner struct {
 	*Target
 	*Program
@@ -56,8 +56,8 @@ func (j joiner) filling(s *section, dropLast, later bool) pipe.FillOpts {
 	return o
 }
 
-// ahead is how many batches of a section are ready: for the consumer, or for the next
-// stage.
+// ahead returns the number of batches of a section that may be ready, for the consumer or
+// for the next stage.
 func (j joiner) ahead(s *section) int {
 	if s.Slots.Lane != nil {
 		return 1

@@ -90,7 +90,7 @@ func (j joiner) fail(err error) (none pipe.Flow[*batch.Batch], of counted) {
 	return none, of
 }
 
-// recountGroups is recount for what a stage has gathered, so many samples at a time.
+// recountGroups is recount for groups of samples, so many at a time.
 func recountGroups[T any](j joiner, in pipe.Flow[T], step string, of func(T) *record.Record, drop func(T),
 	before counted, together int) (pipe.Flow[T], counted) {
 	if before.by == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/headrace/headrace/pipe"
 )
 
-// Program is what a plan becomes.
+// Program is a compiled plan.
 type Program struct {
 	Flow   pipe.Flow[*batch.Batch]
 	Stages []Stage

@@ -11,12 +11,12 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-// Groups tells whether samples come into batches by what they are.
+// Groups reports whether samples are grouped: by length, shape, class or a list.
 func Groups(r recipe.Recipe, p fuse.Plan) bool {
 	return p.Batch.Policy() || p.Samples.Batches == nil && !p.Single && r.ImageShapes() != nil
 }
 
-// Sizes are what a batch may be. Rows is the size of one that is made of any samples.
+// Sizes returns the sizes that a batch may have. Rows is that of one of any samples.
 func Sizes(r recipe.Recipe, p fuse.Plan, rows int) (forms []batch.Size, err error) {
 	switch {
 	case p.Single:

@@ -8,7 +8,7 @@ import (
 	"github.com/headrace/headrace/pipe"
 )
 
-// Target is what a plan is compiled for.
+// Target holds the settings and resources of the loader that a plan is compiled for.
 type Target struct {
 	Env      *core.Env
 	Sources  []*source.Listing // of the plan, in its order
@@ -27,7 +27,7 @@ type Target struct {
 	Share func(samples int64) int64 // how many of a number of samples are this rank's
 }
 
-// Section is what a plan makes batches with.
+// Section holds the layout and slots of the batches of a plan.
 type Section struct {
 	Layout *batch.Layout
 	Slots  *batch.Slots

@@ -9,7 +9,7 @@ import (
 	"github.com/headrace/headrace/recipe/fuse"
 )
 
-// Terms are what a configuration asks of a recipe.
+// Terms are the demands of a configuration on a recipe.
 type Terms struct {
 	core.Policies
 	World int  // ranks
