@@ -37,8 +37,8 @@ func (n *line) epoch() (samples int64, exact bool) {
 	return samples, exact
 }
 
-// epoch returns the number of batches in an epoch of the section, when nothing is lost. If
-// it is not exact, it is an upper bound.
+// epoch returns the number of batches in an epoch of the section, when nothing is lost.
+// If it is not exact, it is an upper bound.
 func (s *section) epoch() (batches int64, exact bool) {
 	samples, exact := s.line.epoch()
 	rows := int64(s.Rows)

@@ -32,7 +32,7 @@ var turns = [...]turn{
 // mostTurns are the doc comments of functions and types of each top folder that have such
 // a turn. The numbers only fall: they count what was there when the rule came.
 var mostTurns = map[string][len(turns)]int{
-	".":        {18, 31, 9, 7},
+	".":        {16, 30, 9, 6},
 	"arena":    {2, 6, 6, 6},
 	"bench":    {5, 9, 0, 0},
 	"budget":   {3, 4, 3, 1},
@@ -40,7 +40,7 @@ var mostTurns = map[string][len(turns)]int{
 	"examples": {0, 0, 1, 0},
 	"extern":   {0, 2, 0, 0},
 	"group":    {0, 6, 1, 0},
-	"internal": {98, 167, 78, 21},
+	"internal": {90, 156, 76, 21},
 	"media":    {190, 238, 112, 17},
 	"op":       {65, 73, 31, 11},
 	"order":    {3, 9, 2, 3},
