@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	_ "github.com/headrace/headrace/shard/formats"
 	shardindex "github.com/headrace/headrace/shard/index"
 )
 
