@@ -165,6 +165,8 @@ func (w *Env) Guard(do Op, h Handling, way []PathStep, undo func(*record.Record)
 		case ours:
 			undo(t.it)
 		default:
+			// The abandoned operation drops this one when it returns; the next try reads
+			// the sample again.
 			t.it = nil
 		}
 		return nil, err
@@ -211,6 +213,8 @@ func (w *Env) try(do Op, most time.Duration) func(context.Context, *record.Recor
 		it.Limited = true
 		err := caught(ctx, it, do)
 		it.Limited = false
+		// An operation that heeds its context fails with its own words; the limit is the
+		// cause.
 		if err != nil && ctx.Err() == context.DeadlineExceeded {
 			err = &pipe.LimitError{Limit: most, Err: err}
 		}

@@ -90,6 +90,7 @@ func checkArguments(op any) error {
 	seen := map[string]bool{}
 	for _, f := range reflect.VisibleFields(v.Elem().Type()) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		// With a tag its fields would be nested in JSON, and arguments have one level.
 		if f.Anonymous && (f.Type.Kind() != reflect.Struct || f.Tag.Get("json") != "") {
 			return fmt.Errorf("it embeds %v: only structs without a tag may be embedded", f.Type)
 		}

@@ -103,6 +103,7 @@ func newPorts(w *core.Env, name string, sig signature, out sample.Schema, where 
 		}
 	}
 
+	// Take removes the field, so all inputs have been given their columns before.
 	for _, m := range sig.in {
 		if m.take {
 			p.taken = append(p.taken, where.Take(m.name))
@@ -177,6 +178,7 @@ func (p *ports) store(out unsafe.Pointer, it *record.Record) error {
 		}
 	}
 
+	// Inputs go first: an output that is in the memory of one of them then needs no copy.
 	for _, at := range p.taken {
 		v.Forget(at)
 	}

@@ -77,6 +77,7 @@ func (b *Batch) CheckSizes(in sample.Schema, shapes []tensor.Shape, inside bool)
 		errs = append(errs, errors.New("has lists, and global_size or drop_last: the lists are the batches, so give size alone"))
 	}
 
+	// A collate makes arrays of samples itself, so they need not be stackable.
 	if b.Collate != nil {
 		out, err := b.Collate.Check(in, shapes != nil || inside)
 		return out, errors.Join(append(errs, err)...)

@@ -76,6 +76,7 @@ func (p *Pack) Check(in sample.Schema) (sample.Schema, error) {
 		case f.Type.Ragged():
 			padded = append(padded, f)
 			out = out.With(f.Name, withLength(f.Type, p.Length))
+			// A row holds several samples: with these a model keeps them apart.
 			for _, name := range []string{f.Name + recipe.SegmentIDs, f.Name + recipe.Positions} {
 				var err error
 				out, err = beside(out, name, sample.TensorType(tensor.Int32, p.Length))

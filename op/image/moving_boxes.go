@@ -51,6 +51,8 @@ func (b *MovingBoxes) move(env *core.Env, v *record.Values, plan *media.Plan) er
 		}
 	}
 
+	// Rows move up in place, and another view of the image may have the same boxes in the
+	// same memory: so each field is copied first.
 	all := make([]record.Array, len(b.fields))
 	for i, f := range b.fields {
 		is := v.Arrays[f.at.At]

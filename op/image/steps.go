@@ -61,6 +61,7 @@ func (p *Steps) Run(ctx context.Context, it *record.Record, t *core.Tool) error 
 			return err
 		}
 	}
+	// The file and the compressed bytes are needed until here: draw reads them.
 	it.Shut()
 	if !p.Keeps {
 		it.Values.Forget(p.From)
@@ -109,6 +110,8 @@ func (p *Steps) FormOf(it *record.Record) media.Form {
 func (p *Steps) Plan(it *record.Record, t *core.Tool, f media.Form, explain bool) error {
 	info := media.Info{Width: f.Width, Height: f.Height, Orientation: 1}
 	if p.Decodes() {
+		// The header was read when memory was reserved. Its error is reported here, in
+		// the stage where users look for it.
 		if it.HeaderErr != nil {
 			return p.decoded(it.HeaderErr)
 		}
@@ -221,6 +224,7 @@ func (p *Steps) Foresee(it *record.Record, t *core.Tool) (bytes int64) {
 		return p.foreseePlanes(it, t)
 	}
 	before := t.Forms[p.To.At]
+	// If no plan can be made, later parts must not reckon with the old form.
 	t.Put(p.To.At, media.Form{})
 	if !p.Decodes() && before.Height <= 0 || p.Plan(it, t, before, false) != nil {
 		return 0 // nothing is known of the image, or the operation will fail before it needs any

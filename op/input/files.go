@@ -85,6 +85,8 @@ func (f *Files) Reads() bool { return argument.OrElse(f.Content, true) }
 func (f Files) Identity(recipe.Recipe) recipe.Args {
 	f.Root, f.Gives = "", recipe.Gives{} // states know what is in the table
 
+	// Lengths are hashed, too, or paths that are cut elsewhere would have the same
+	// digest.
 	h := sha256.New()
 	add := func(p recipe.Path, label int64) {
 		var sizes [16]byte

@@ -262,6 +262,7 @@ func (f *FieldsFrom) UnmarshalJSON(b []byte) error {
 		}
 		return nil
 	case rawjson.Object:
+		// Members come in the order of the text, which is the order of the fields.
 		for quoted, member := range v.Members() {
 			name, err := rawjson.Unquote(quoted)
 			if err != nil {

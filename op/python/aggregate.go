@@ -123,12 +123,10 @@ func (a Aggregate) WithGives(g recipe.Gives) recipe.Args {
 }
 
 // AggregateFunction is an object of Python that gathers samples, and makes others of
-// them. One
-// worker has it. What it makes is an output of the sample that it was given last, whose
-// place, key and source it has: these are numbered from the moment on when it was given
-// that, to the one when it is given the next. So the number does not depend on where a
-// run was resumed, since whatever is not finished with that sample's outputs has that
-// sample given again.
+// them. One worker has it. Its samples are outputs of the sample that it was given last,
+// whose place, key and source they have; their numbers begin again with each sample that
+// it is given. So numbers do not depend on where a run was resumed: if an output is not
+// finished, its sample is given again.
 type AggregateFunction struct{ *Function }
 
 // NewAggregateFunction makes such an object of a step, and returns the fields after it.
@@ -242,6 +240,8 @@ func (c *collector) stream(ctx context.Context, call *extern.Call, e *pipe.Emitt
 		c.state = string(call.State)
 	}
 
+	// The object goes on after an exception in a call. If it is gone, a new one would
+	// begin empty, and what was gathered would be missing unnoticed: that ends the run.
 	var failed *extern.CallError
 	var start *extern.StartError
 	var lost *extern.LostError

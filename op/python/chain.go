@@ -93,6 +93,8 @@ func Chained(steps []recipe.Step, in sample.Schema) chained {
 		l.Function, l.Fields, l.Seed, l.Copy = python.Function, python.Fields, python.Seed, python.Copy
 		o.Copy = o.Copy || l.Copy
 
+		// Workers are sent only fields that a function takes and that none before it has
+		// made.
 		for _, f := range passes {
 			if !l.Reads && (l.Fields == nil || slices.Contains(l.Fields, f.Name)) {
 				needed[f.Name] = true

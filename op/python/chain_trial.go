@@ -40,6 +40,7 @@ func (p *Function) goOn(ctx context.Context, c *extern.Call) (done bool, err err
 		}
 		next.Room = append(next.Room, room)
 	}
+	// Statistics list the functions of the chain, so the work of rest is counted there.
 	before := rest.Pool.Links()
 	if err := rest.Try(ctx, next, rest.results); err != nil {
 		return true, err

@@ -191,6 +191,7 @@ func (f *FlatMapFunction) each(ctx context.Context, pool *extern.Pool, it *recor
 
 	number := int64(0)
 	told := time.Duration(0)
+	// Time is reported with each sample, since a call may last as long as the run.
 	tell := func() {
 		pipe.Worked(ctx, c.Took-told)
 		told = c.Took

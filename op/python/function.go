@@ -202,6 +202,8 @@ func (p *Function) store(it *record.Record, c *extern.Call) error {
 		}
 	}
 
+	// A misfit is found before any field is changed, so that a retry sees the sample as
+	// it was.
 	for i := range p.Out {
 		if err := p.Out[i].Fits(&c.Out[i]); err != nil {
 			return p.Misfit(err)

@@ -110,6 +110,7 @@ func (h *Host) Open(name string, p *recipe.Python, o extern.Options, f *recipe.F
 	set, ofSet := h.setOf(p)
 	if ofSet {
 		o.Interpreter, o.Threads = h.python.Of(set), set.Threads > 1
+		// More workers than the set has threads would only wait.
 		if most := set.Processes * set.Threads; !h.probes && (p.Workers == nil || *p.Workers > most) {
 			workers = most
 		}

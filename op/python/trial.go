@@ -91,6 +91,7 @@ func (h *Host) keep(name string, p *extern.Pool, c *extern.Call, t *trial, gives
 	s := &h.trials
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	// Without room the result is forgotten, and the run calls the function again.
 	if s.size+size > mostTrials {
 		return
 	}
@@ -126,6 +127,8 @@ func (h *Host) recall(name string, p *extern.Pool, c *extern.Call, gives sample.
 		}
 	}
 
+	// Nothing is copied before all results are known to fit: a call is recalled whole, or
+	// made again.
 	var order []int
 	for i, f := range gives {
 		if !t.keep {

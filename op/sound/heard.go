@@ -69,6 +69,8 @@ func (h *Heard) open(file sound.File, begin, end float64, args *DecodeAudio) err
 		Rate: argument.OrElse(args.Rate, 0), Channels: argument.OrElse(args.Channels, 0), Keep: args.Damaged == "keep",
 	}
 	s, err := sound.Play(file, o)
+	// A video without sound is not an error: its clip is silent. Silence has no rate of
+	// its own, so the arguments have to give one.
 	if silent := (*sound.SilentError)(nil); errors.As(err, &silent) && o.Rate > 0 {
 		h.rate, h.sound.Channels = o.Rate, max(o.Channels, 1)
 		return nil

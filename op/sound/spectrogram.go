@@ -55,6 +55,7 @@ func (p *Spectrogram) Run(_ context.Context, it *record.Record, _ *core.Tool) er
 	mels := p.Plan.Mels
 	data := *v.Borrow(&p.Env.Images, 4*frames*mels)
 	to, shape := floatsOf(data), tensor.Shape{frames, mels}
+	// The plan writes frame after frame. For MT it writes elsewhere, to be transposed.
 	if p.Args.Layout == "MT" {
 		room := p.Env.Images.Take(len(data))
 		defer p.Env.Images.Give(room)

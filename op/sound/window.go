@@ -60,6 +60,7 @@ func (a *AudioWindow) place(random func(n int) int) error {
 		return nil
 	}
 
+	// Only a longer recording leaves a choice of the start; short is about the others.
 	if spare := all - a.n; spare > 0 {
 		switch a.args.Start {
 		case "center":

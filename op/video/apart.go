@@ -151,6 +151,7 @@ func (a *VideoApart) clipOf(r *reel, number int64, failed error) *record.Record 
 	t := a.env.Tool(child)
 	defer a.env.Done(t)
 	o := &opened{video: r.video, reel: r}
+	// Counted before frames can fail, since Close leaves the reel.
 	r.users.Add(1)
 	if err := a.frames(child, t, o, int(number)); err != nil {
 		o.Close()

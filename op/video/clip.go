@@ -115,6 +115,7 @@ func (c *VideoClip) pick(args *DecodeVideo, list FrameList) error {
 	if err != nil {
 		return err
 	}
+	// Callers have checked that the arguments draw nothing.
 	clips, err := clip.Pick(line, func(int) int { return 0 })
 	if err != nil {
 		return fmt.Errorf("headrace: %w: it has %d frames in %.3f s", err, line.Len(), line.Seconds(line.End))

@@ -258,6 +258,7 @@ func (d *DecodeVideo) Check(in sample.Schema) (sample.Schema, error) {
 	}
 
 	out := in.With(whole.To, whole.Type())
+	// The clip takes the place of its file, unless a later step reads that, too.
 	if !d.KeepsFile() {
 		out = in.Replace(d.FieldIn(in), sample.Field{Name: whole.To, Type: whole.Type()})
 	}

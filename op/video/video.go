@@ -170,6 +170,7 @@ func (v *Video) pick(it *record.Record, t *core.Tool, o *opened) (err error) {
 		return short(err, o)
 	}
 	o.frames, o.each = clips[0], len(clips[0])
+	// The clips of a video are one array, so all have as many frames.
 	for _, c := range clips[1:] {
 		if len(c) != o.each {
 			return fmt.Errorf("headrace: clips of %d and of %d frames fit into the same time: set frames", o.each, len(c))

@@ -53,6 +53,8 @@ func (o *opened) span(args *DecodeVideo, frames []int, at float64) (begin, end f
 		if n+1 < line.Len() {
 			after = line.Start[n+1]
 		}
+		// Frames may begin again, as with short="loop", so the last is not always the
+		// latest.
 		end = max(end, line.Seconds(after))
 	}
 	switch {
