@@ -33,6 +33,8 @@ func (b *builder) source(s *fuse.Source) error {
 	if err != nil {
 		return err
 	}
+	// The stage that fills batches reads, too: a stage of its own would copy each sample
+	// once more.
 	if last.Reads {
 		if b.line.reader = python; source.Iterated() {
 			b.line.reader = source.Stream()

@@ -31,6 +31,7 @@ func Compile(p fuse.Plan, t Target) (*Program, error) {
 	case end.Collating != nil:
 		out.Writers = end.Collating.Pool
 	}
+	// Only the first section has sources; the others are given batches.
 	first := last
 	for first.line.batches != nil {
 		first = first.line.batches

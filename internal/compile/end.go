@@ -52,6 +52,7 @@ func (b *builder) lastPart(e *batch.Writer) (known facts, err error) {
 		b.last(e, row)
 	case p.Step != nil:
 		b.reach(p)
+		// A copy: rowWriter adds columns for results, and Late needs those of the source.
 		late := b.Columns.Branch()
 		if e.Function, known, err = b.rowWriter(p); err != nil {
 			return known, err

@@ -37,6 +37,8 @@ func (b *builder) group(e *batch.Writer) (known facts, err error) {
 		b.last(e, images)
 		g.Scope, g.Lane = b.Memory, b.Lane
 	}
+	// A sample that waits for others holds no bytes: those to decode it are reserved when
+	// its batch is on its way.
 	b.Memory = before
 
 	known.drops = g.Overlong == group.Drop

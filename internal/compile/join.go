@@ -135,6 +135,7 @@ func (j joiner) stage(in samples, s *stage, later bool) samples {
 		return j.recount(in, "after "+s.name, in.counted)
 	}
 	o := pipe.Opts{Name: s.name, Workers: j.Workers, Buffer: keptReady, Ordered: j.inOrder(later), Failures: s.losses}
+	// Only stages that compute pass the gate: one that waits would keep a core idle.
 	switch {
 	case s.python != nil:
 		o.Workers, o.InFlightPerWorker, o.OnResize = s.python.Workers, s.python.PerWorker, s.python.Pool.SetWorkers

@@ -59,6 +59,7 @@ func (j joiner) group(of samples, s *section, later bool) (pipe.Flow[*batch.Batc
 		}
 
 		s.Slots.Packs = true
+		// Rows are handed on one at a time, so that a run can resume after any of them.
 		rows := pipe.Discard(pipe.Aggregate(in, begin, together), end.DropRow)
 		first := func(r group.Row[*record.Record]) *record.Record { return r.Segments[0].Item }
 		rows, known := recountGroups(j, rows, step, first, end.DropRow, of.counted, 1)

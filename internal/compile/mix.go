@@ -107,6 +107,7 @@ func (m Mix) Lost(most int64) string {
 		asked[i], given[i] = percent(w/sum), percent(share)
 		worst = max(worst, math.Abs(share-w/sum))
 	}
+	// Samples are whole, so shares are always off by a little, which is no news.
 	if m.Most == 0 || worst < 0.01 {
 		return ""
 	}

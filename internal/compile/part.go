@@ -27,6 +27,7 @@ func (b *builder) add(p fuse.Part) (err error) {
 		case recipe.Rows:
 			return b.unbatch(p)
 		}
+		// A change of fields costs less than the way to a stage of its own.
 		if args, ok := p.Step.Args.(recipe.FieldStep); ok {
 			b.fields(p, args)
 			return nil

@@ -26,6 +26,7 @@ func (t Terms) CheckRanks(r recipe.Recipe, p fuse.Plan) error {
 	if !t.Agree {
 		return nil
 	}
+	// If one rank has fewer batches, the others wait for it forever.
 	for of := &p; of != nil; of = of.Samples.Batches {
 		if Groups(r, *of) && !of.Batch.Lists {
 			return fmt.Errorf("%w: %s makes batches of samples that are alike, with world_size %d: "+
@@ -77,6 +78,7 @@ func (t Terms) checkIterated(r recipe.Recipe) error {
 		return fmt.Errorf("%w: "+format, append([]any{core.ErrConfig}, args...)...)
 	}
 
+	// Each rank has an object of its own, which cannot know when those of others end.
 	if t.Agree {
 		return refuse("the source %q is iterated over, with world_size %d: ranks could "+
 			"yield different numbers of batches; set steps_per_epoch", name, t.World)

@@ -38,6 +38,7 @@ func (b *builder) merge(m *fuse.Merge) error {
 
 	env := b.Env
 	b.Memory, b.samples = nil, samples
+	// A sample that is read again takes the way of its own source.
 	b.path = []core.PathStep{{Do: func(ctx context.Context, it *record.Record) (*record.Record, error) {
 		return env.Follow(ctx, it, ways[it.Source])
 	}}}
@@ -83,6 +84,7 @@ func (b *builder) route(r *fuse.Route) error {
 	for i, branch := range r.Branches {
 		t := before
 		t.Columns, t.Memory = before.Columns.Branch(), nil
+		// What replaces a sample of this branch must belong to it, too.
 		t.path = append(slices.Clip(before.path), core.PathStep{Do: core.OnlyBranch(i, choose, env)})
 		n, t, err := b.compiler.line(b.plan, branch.Flow, t)
 		if err != nil {

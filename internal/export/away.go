@@ -151,6 +151,7 @@ func (a *away) save(journal string, files []File, beside func(name string) strin
 	if err := a.note(journal); err != nil {
 		return err
 	}
+	// The journal does not name these parts any more, so a killed run does not need them.
 	for name := range a.parts {
 		if !parts[name] {
 			if err := a.remove(name); err != nil {
@@ -217,6 +218,7 @@ func (a *away) begin(manifest, journal string) error {
 	if err != nil {
 		return err
 	}
+	// From here on the journal is replaced only if no other run has written it.
 	a.journal = store.IfUnchanged(o)
 
 	text, err := os.ReadFile(filepath.Join(a.local, journal))

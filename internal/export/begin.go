@@ -201,6 +201,7 @@ func (e *Export) removeAll() error {
 		}
 	}
 
+	// A crash must not leave a manifest of files that are gone.
 	if err := store.SyncFolder(e.options.Dir); err != nil {
 		return err
 	}

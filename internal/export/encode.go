@@ -83,6 +83,7 @@ func pictureEncoder(f headrace.Field, o Options) (encoder, error) {
 		return p
 	}
 
+	// A blank image tells before the run whether the format can have this field.
 	blank := pixels(tensor.Shape{max(f.Shape[0], 1), max(f.Shape[1], 1), f.Shape[2]}) // its size may differ
 	blank.Data = make([]byte, blank.Height*blank.Stride)
 	if _, err := media.Encode(nil, blank, options); err != nil { // what does not fit the format, none of the images does

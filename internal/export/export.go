@@ -50,6 +50,7 @@ func Open(o Options, r Run) (_ *Export, err error) {
 		return nil, err
 	}
 
+	// The lock comes before all reading and removing: another run may be writing here.
 	e := &Export{options: o, run: r, last: time.Now()}
 	if e.lock, err = lock(e.path("lock")); err != nil {
 		return nil, err
@@ -191,6 +192,8 @@ func (e *Export) Finish(end headrace.State) (Manifest, error) {
 	for _, f := range e.run.Info.Fields {
 		m.Fields = append(m.Fields, e.format.describe(f))
 	}
+	// The manifest declares the run complete, so it follows the files, and the journal is
+	// removed last.
 	if err := replaceJSON(e.path("manifest.json"), m); err != nil {
 		return Manifest{}, err
 	}

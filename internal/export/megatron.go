@@ -58,6 +58,7 @@ func (w *sequences) encode(block *bytes.Buffer, scratch []byte, columns []column
 }
 
 func (w *sequences) convert(blocks io.Reader, samples int64, bin, idx io.Writer) error {
+	// The index has all lengths before all pointers, so it is written at the end.
 	lengths, pointers := make([]byte, 0, 4*samples), make([]byte, 0, 8*samples)
 	at := int64(0)
 	for range samples {

@@ -65,6 +65,8 @@ func openParquet(o Options, run Run) (records, error) {
 			features[f.Name] = map[string]any{"_type": "Value", "dtype": "binary"}
 		}
 	}
+	// From this note Hugging Face's datasets knows images and classes; for others they
+	// are bytes and numbers.
 	note, err := json.Marshal(map[string]any{"info": map[string]any{"features": features}})
 	w.notes = [][2]string{{"huggingface", string(note)}}
 	return w, err

@@ -74,6 +74,7 @@ func (w *examples) encode(block *bytes.Buffer, scratch []byte, columns []column,
 		}
 		features = appendFeature(features, f.Name, kind, list)
 
+		// Features are flat lists, so a shape that varies is a feature of its own.
 		if f.Kind == sample.Tensor && !is && !f.Shape.Fixed() {
 			scratch = scratch[:0]
 			for _, n := range c.shape {

@@ -22,6 +22,7 @@ func differs(was, is []string) string {
 		at++
 	}
 	was, is = was[at:], is[at:]
+	// Steps that both begin or end with are left out, so that the changed ones are named.
 	for len(was) > 0 && len(is) > 0 && was[len(was)-1] == is[len(is)-1] {
 		was, is = was[:len(was)-1], is[:len(is)-1]
 	}

@@ -52,6 +52,7 @@ func (e Extent) Fits(from state.State) error {
 	}
 
 	begin := e.Begin
+	// Causes come before their effects: another recipe has other sources, too.
 	switch {
 	case from.Version != 0 && from.Version != state.Version:
 		return refuse("it has version %d, this engine reads %d: begin at an epoch, "+
@@ -108,6 +109,7 @@ func (e Extent) checkSources(from state.State, refuse func(string, ...any) error
 		return nil
 	}
 
+	// In order, so that a state is always refused for the same reason.
 	for _, name := range slices.Sorted(maps.Keys(from.Sources)) {
 		if _, ok := e.Begin.Sources[name]; !ok {
 			return refuse("it has a source %q, which the recipe lacks", name)

@@ -124,6 +124,7 @@ func (g *gathering) join() (state.State, error) {
 	for name, at := range first.Sources {
 		share := source.ShareOf(first.extent.split(name, first.Epoch), at.Done)
 		var err error
+		// Ranks in step have finished the same batches, so the place of one is enough.
 		if together {
 			at.Done, err = after(share, at.Position)
 		} else {

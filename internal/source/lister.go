@@ -118,6 +118,7 @@ func (l *Lister) List(ctx context.Context, p fuse.Plan, rank, world int) (all []
 		all = append(all, s)
 	}
 
+	// Folder names would be wrong for labels from elsewhere: one such source drops all.
 	if classes = numberFolders(inFolders); unnamed {
 		classes = nil
 	}

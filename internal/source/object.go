@@ -100,6 +100,7 @@ func (o *object) Fetch(ctx context.Context, w *core.Env, it *record.Record) (n i
 	if n, err = o.take(w, it, out); err != nil || n <= o.each {
 		return n, err
 	}
+	// The oldest sample never waits for bytes, so asking while holding some cannot block.
 	before := it.Content
 	it.Content, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), core.ForFiles, n)
 	before.Release()

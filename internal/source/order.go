@@ -109,6 +109,7 @@ func (s *sampled) Epoch(ctx context.Context, epoch int) (func(int64) int64, erro
 
 	s.drawn.Store(epoch, d)
 	at := s.Keep(epoch, int64(len(d.numbers)), func(place int64) int64 { return d.numbers[place] })
+	// There is a number for each place, so only epochs that are still known keep theirs.
 	s.drawn.Range(func(key, _ any) bool {
 		if s.Known(key.(int)) == nil {
 			s.drawn.Delete(key)

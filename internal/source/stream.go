@@ -115,6 +115,7 @@ func (r *stream) give(out []extern.Value) error {
 		r.room.Resize(n)
 		r.bytes = n
 	}
+	// The record of a large sample is ahead already, to get a row for it.
 	if l := r.ahead[pos]; l != nil {
 		delete(r.ahead, pos)
 		l.land(out, nil)

@@ -49,6 +49,8 @@ func (f *Survey) object(ctx context.Context, r recipe.Recipe, s recipe.Step, cal
 		return python.ErrEnough
 	}
 
+	// The worker keeps the iterator for the run: beginning again would lose the samples
+	// that a queue has given.
 	switch {
 	case kind == extern.Iterate:
 		err = pool.Stream(ctx, c, note)

@@ -205,6 +205,8 @@ func (p *probe) note(it *record.Record, c *extern.Call, out []extern.Value) erro
 			return fmt.Errorf("headrace: %s gives a sample without fields", p.what.nameOf(i, p.Name))
 		}
 		all := alike(gives, came, of)
+		// A result as long as this batch has its rows there; other batches have more or
+		// fewer.
 		if rows := len(it.Members); rows > 0 && p.rowsDiffer() {
 			for k := range all {
 				if shape := all[k].Type.Shape; gives[k].Type.Kind == sample.Tensor && len(shape) > 0 && shape[0] == rows {

@@ -187,6 +187,7 @@ func (f *FileSet) read(ctx context.Context, w *core.Env, it *record.Record) (int
 	if it.Content, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), core.ForFiles, file.Size()); err != nil {
 		return 0, err
 	}
+	// A read that exceeds its limit is abandoned; other samples must not wait for it.
 	if it.Limited {
 		defer context.AfterFunc(ctx, it.Content.Park)()
 	}

@@ -113,6 +113,8 @@ func (m *metadata) choose(ctx context.Context, set *shard.Dataset, fields Fields
 		return nil, fmt.Errorf("metadata: %s has no column %q with the names of the files, but %s",
 			m.name, fileName, strings.Join(schema.Names(), ", "))
 	}
+	// If all columns are wanted, one that cannot be read is an error: its absence would
+	// show in the model only.
 	if fields == nil {
 		gaps, err := gapsOf(set)
 		if err != nil {
@@ -155,6 +157,7 @@ func (m *metadata) choose(ctx context.Context, set *shard.Dataset, fields Fields
 
 // read reads all rows, and finds the file of each.
 func (m *metadata) read(ctx context.Context, set *shard.Dataset, reader *shard.Reader) error {
+	// Rows come in any order, and the samples are numbered as the files are listed.
 	files := make(map[string]int, m.files.Table.Len())
 	for i, key := range m.files.keys() {
 		files[key] = i

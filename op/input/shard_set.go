@@ -77,6 +77,7 @@ func (s *ShardSet) choose(ctx context.Context) error {
 	}
 	var err error
 	selected := s.Set.Select
+	// If all fields are wanted, a record with another one is an error, too.
 	if s.args.Fields == nil {
 		selected = s.Set.SelectAll
 	}

@@ -46,6 +46,7 @@ func UsualFields(set *shard.Dataset) (all FieldsFrom, err error) {
 		return nil, err
 	}
 	for _, f := range schema {
+		// A suffix that only some samples have is no gap if the others have another one.
 		if together && slices.Contains(found, f.Name) {
 			delete(gaps, f.Name)
 			continue
