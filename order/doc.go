@@ -19,8 +19,7 @@
 //	}
 //
 // Where samples are in blocks that are read as one, [Windows] is an order that reads each
-// block once. Both orders have inverses, so [NextUse] foresees when a block is needed
-// again.
+// block once.
 //
 // Where the number of ranks changes inside an epoch, what was finished before is a list
 // of ranges of places ([Share.Finished]), and what remains is split again

@@ -33,19 +33,3 @@ func Example() {
 	// rank 1, place 14: sample 151, flip false
 	// rank 1, place 15: sample 272, flip false
 }
-
-// When samples of a block are needed: a cache that lets go of what is used last loses the
-// least.
-func ExampleNextUse() {
-	w := order.PermuteWindows(order.Runs(1000, 128), 128, 42, 0)
-	for lo := int64(0); lo < 6; lo += 2 { // blocks of two
-		first, _ := order.NextUse(w, lo, lo+2, 0)
-		second, _ := order.NextUse(w, lo, lo+2, first+1)
-		_, again := order.NextUse(w, lo, lo+2, second+1)
-		fmt.Println(lo, first, second, again)
-	}
-	// Output:
-	// 0 778 860 false
-	// 2 785 869 false
-	// 4 259 373 false
-}

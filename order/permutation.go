@@ -82,9 +82,6 @@ func rootAbove(n uint64) uint64 {
 	return a
 }
 
-// Len returns n.
-func (p *Permutation) Len() int64 { return int64(p.n) }
-
 // At returns the number at place i. Like an index into a slice, i outside [0, n) panics.
 func (p *Permutation) At(i int64) int64 {
 	x := p.check(i)
@@ -93,23 +90,6 @@ func (p *Permutation) At(i int64) int64 {
 	}
 	for x = p.forth(x); x >= p.n; {
 		x = p.forth(x)
-	}
-	return int64(x)
-}
-
-// Inverse returns the place of number v: Inverse(At(i)) = i. Like an index into a
-// slice, v outside [0, n) panics.
-func (p *Permutation) Inverse(v int64) int64 {
-	x := p.check(v)
-	if p.table != nil {
-		for i, y := range p.table {
-			if uint64(y) == x {
-				return int64(i)
-			}
-		}
-	}
-	for x = p.back(x); x >= p.n; {
-		x = p.back(x)
 	}
 	return int64(x)
 }
@@ -130,15 +110,6 @@ func (p *Permutation) forth(x uint64) uint64 {
 	return left*p.b + right
 }
 
-func (p *Permutation) back(x uint64) uint64 {
-	left, right := x/p.b, x%p.b
-	for i := feistelRounds - 2; i >= 0; i -= 2 {
-		right = sub(right, round(left, p.keys[i+1], p.b), p.b)
-		left = sub(left, round(right, p.keys[i], p.a), p.a)
-	}
-	return left*p.b + right
-}
-
 // round hashes half a number to [0, n): Stafford's thirteenth mixer, and its high bits.
 func round(half, key, n uint64) uint64 {
 	z := half ^ key
@@ -148,17 +119,10 @@ func round(half, key, n uint64) uint64 {
 	return hi
 }
 
-// add and sub are modulo n, for x and y below n ≤ 2³².
+// add is modulo n, for x and y below n ≤ 2³².
 func add(x, y, n uint64) uint64 {
 	if x += y; x >= n {
 		x -= n
 	}
 	return x
-}
-
-func sub(x, y, n uint64) uint64 {
-	if x < y {
-		x += n
-	}
-	return x - y
 }

@@ -51,14 +51,6 @@ func (b Blocks) start(i int64) int64 {
 	return i * b.run
 }
 
-// of is the block that a sample is in.
-func (b Blocks) of(sample int64) int64 {
-	if b.starts != nil {
-		return int64(sort.Search(len(b.starts), func(i int) bool { return b.starts[i] > sample })) - 1
-	}
-	return sample / b.run
-}
-
 // Windows is an order of samples for which each block is read once, by anyone who can
 // hold the blocks of one window. Blocks are permuted, as many as have a number of samples
 // are a window, and the samples of each window are permuted.
@@ -106,16 +98,6 @@ func (w *Windows) At(place int64) int64 {
 	return w.blocks.start(w.order.At(k)) + place - w.places[k]
 }
 
-// Inverse returns the place of a sample: Inverse(At(place)) = place. Like an index into a
-// slice, a sample outside panics.
-func (w *Windows) Inverse(sample int64) int64 {
-	w.check(sample)
-	i := w.blocks.of(sample)
-	at := w.places[w.order.Inverse(i)] + sample - w.blocks.start(i)
-	from, _, p := w.window(at)
-	return w.places[from] + p.Inverse(at-w.places[from])
-}
-
 // window returns which blocks are in the window of a place, and the order of its samples.
 func (w *Windows) window(place int64) (from, end int64, p Permutation) {
 	w.check(place)
@@ -128,20 +110,4 @@ func (w *Windows) check(i int64) {
 	if i < 0 || i >= w.Len() {
 		panic(fmt.Sprintf("order: place %d outside windows of %d", i, w.Len()))
 	}
-}
-
-// NextUse returns the first place, from one on, that has a sample of the half-open range
-// from lo to hi in an epoch, whose [Permutation] or [Windows] this is; not ok: there is
-// none any more. It takes as many inverses as the range has samples.
-//
-// A cache that lets go of what is used last loses the least: and here, nobody has to
-// guess.
-func NextUse(epoch interface{ Inverse(sample int64) int64 }, lo, hi, from int64) (place int64, ok bool) {
-	place = math.MaxInt64
-	for i := lo; i < hi; i++ {
-		if at := epoch.Inverse(i); at >= from {
-			place = min(place, at)
-		}
-	}
-	return place, place < math.MaxInt64
 }
