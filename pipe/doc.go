@@ -100,9 +100,9 @@
 // before it, joined with what has stopped other stages by then.
 //
 // [Retry], [Replace], [DeadLetters] and [Limit] are operations around an operation, and
-// can be put around each other; [Wrap] names them from the outside in. Go cannot end an
-// operation that does not return: Limit, and the one of a [Fill], abandon it and go on,
-// [Run.CloseWithin] goes without it, and all say which stage it is.
+// can be put around each other. Go cannot end an operation that does not return: Limit,
+// and the one of a [Fill], abandon it and go on, [Run.CloseWithin] goes without it, and
+// all say which stage it is.
 //
 // # Numbers
 //

@@ -88,22 +88,6 @@ func ExampleSeq() {
 	// Output: one two three
 }
 
-// Each try has a second, there are three more, and what still fails is replaced.
-func ExampleWrap() {
-	read := func(_ context.Context, v int) (string, error) {
-		if v == 1 {
-			return "", errors.New("broken")
-		}
-		return fmt.Sprint("item ", v), nil
-	}
-	missing := func(_ context.Context, v int, err error) (string, error) {
-		return fmt.Sprintf("%d is %v;", v, err), nil
-	}
-	op := pipe.Wrap(read).Replace(missing).Retry(pipe.Backoff{Times: 3}).Limit(time.Second, nil).Op()
-	show(pipe.Map(pipe.From("numbers", pipe.Count(3)), op, pipe.Opts{Name: "read"}))
-	// Output: item 0 1 is broken (tried 4 times); item 2
-}
-
 // Batches whose sum is at most 10.
 func ExampleAggregate() {
 	begin := func() pipe.Aggregator[int, []int] { return &budget{limit: 10} }

@@ -3,12 +3,10 @@ package pipe_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/pipe/pipetest"
@@ -105,46 +103,5 @@ func TestSequencesAreReadFromTheirStart(t *testing.T) {
 		if v, err := endless.Next(t.Context()); v != want || err != nil {
 			t.Fatal(v, err)
 		}
-	}
-}
-
-// Wrap means what the functions put around each other mean, in the order of their names.
-func TestWrapReadsFromTheOutside(t *testing.T) {
-	var log []string
-	f := func(_ context.Context, v int) (string, error) {
-		log = append(log, "try")
-		return "", errBad
-	}
-	letters := func(_ context.Context, _ int, err error) { log = append(log, fmt.Sprintf("letter %v", err)) }
-	by := func(_ context.Context, v int, err error) (string, error) {
-		log = append(log, "replace")
-		return fmt.Sprint(v), nil
-	}
-	told := func(op func(context.Context, int) (string, error)) string {
-		log = nil
-		v, err := op(t.Context(), 3)
-		return fmt.Sprint(v, err, log)
-	}
-	twice := pipe.Backoff{Times: 1}
-	for _, c := range [][2]func(context.Context, int) (string, error){
-		{pipe.Wrap(f).Op(), f},
-		{pipe.Wrap(f).Replace(by).Retry(twice).DeadLetters(letters).Op(), pipe.Replace(pipe.Retry(pipe.DeadLetters(f, letters), twice), by)},
-		{pipe.Wrap(f).DeadLetters(letters).Retry(twice).Limit(time.Hour, nil).Op(), pipe.DeadLetters(pipe.Retry(pipe.Limit(f, time.Hour, nil), twice), letters)},
-		{pipe.Wrap(f).Retry(twice).Replace(by).Op(), pipe.Retry(pipe.Replace(f, by), twice)},
-	} {
-		if got, want := told(c[0]), told(c[1]); got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
-	}
-	base := pipe.Wrap(f).Retry(twice)
-	one, two := base.Replace(by), base.DeadLetters(letters)
-	if got := told(one.Op()); got != "3<nil> [try replace]" {
-		t.Error(got)
-	}
-	if got := told(two.Op()); got != fmt.Sprintf("%v (tried 2 times) [try letter %[1]v try letter %[1]v]", errBad) {
-		t.Error(got)
-	}
-	if pipe.Wrap[int, string](nil).Retry(twice).Op() != nil {
-		t.Error("an operation of nothing")
 	}
 }
