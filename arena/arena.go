@@ -155,8 +155,8 @@ func (a *Arena) notLeased(segment, index uint32) error {
 
 // Close ends the arena: waiting reservers return ErrClosed, whatever fills, is sealed
 // or leased is dropped, and the segments go. The consumer's own mappings stay valid. A
-// segment with taken or abandoned slots goes when the last of them is given back. Those
-// who fill slots must have stopped.
+// segment with taken slots goes when the last of them is given back. Those who fill
+// slots must have stopped.
 func (a *Arena) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -363,15 +363,13 @@ func TestConcurrentWorkers(t *testing.T) {
 		close(ready)
 	}()
 	consumeAll(t, a, &m, ready, stuck)
-	if s := a.Stats(); s.Free != 3 || s.Unpooled != 0 || s.Filling+s.Sealed+s.Leased+s.Abandoned != 0 {
+	if s := a.Stats(); s.Free != 3 || s.Unpooled != 0 || s.Filling+s.Sealed+s.Leased != 0 {
 		t.Errorf("at the end: %+v", s)
 	}
 	do(t, a.Close)
 }
 
 func produce(t *testing.T, a *Arena, worker int, ready chan<- *Slot, stuck chan<- struct{}) {
-	var calls sync.WaitGroup
-	defer calls.Wait()
 	for i := range 100 {
 		s, err := a.Reserve(background)
 		if held := (*HeldError)(nil); errors.As(err, &held) {
@@ -387,22 +385,10 @@ func produce(t *testing.T, a *Arena, worker int, ready chan<- *Slot, stuck chan<
 			return
 		}
 		fillWith(s.Bytes(), byte(worker))
-		switch {
-		case i%10 == 3:
+		if i%10 == 3 {
 			err = s.Drop()
-		case i%10 == 7:
-			memory := s.Bytes()
-			var returned func()
-			if returned, err = s.Abandon(); err == nil {
-				calls.Go(func() {
-					fillWith(memory, 99)
-					returned()
-				})
-			}
-		default:
-			if err = s.Seal(); err == nil {
-				ready <- s
-			}
+		} else if err = s.Seal(); err == nil {
+			ready <- s
 		}
 		if err != nil {
 			t.Error(err)

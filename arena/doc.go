@@ -6,14 +6,12 @@
 //	free ──Reserve──► filling ──Seal──► sealed ──Send──► leased ──Release──► free
 //	                     │                 │ └───Take──► taken ──Send──► leased
 //	                     │                 │               └─────Drop──► free
-//	                     ├─ Drop ─► free   └─ Drop ─► free
-//	                     └─ Abandon ─► abandoned ──when the call returns──► free
+//	                     └─ Drop ─► free   └─ Drop ─► free
 //
 // A filling slot belongs to the goroutines that write its rows; a sealed one waits for
 // its consumer; a leased one is memory of a consumer in another process, who names it
 // in [Arena.Release] when done. A taken slot is the same for a consumer in this
-// process. An abandoned slot may still be written by a call that nobody could stop, and
-// stays out of use until that call returns.
+// process.
 //
 // # Segments
 //

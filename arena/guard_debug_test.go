@@ -74,20 +74,3 @@ func TestWriteAfterGivingBack(t *testing.T) {
 	}
 	do(t, s.Drop)
 }
-
-// An abandoned call may write until it returns, and not beyond.
-func TestAbandonedIsPoisonedAfterTheCall(t *testing.T) {
-	a := open(t, Options{Slots: 1, SlotBytes: 100})
-	s := reserve(t, a)
-	memory := s.Bytes()
-	returned, err := s.Abandon()
-	if err != nil {
-		t.Fatal(err)
-	}
-	memory[7] = 7
-	returned()
-	if memory[7] != poisonByte {
-		t.Fatal("not poisoned")
-	}
-	do(t, reserve(t, a).Drop)
-}

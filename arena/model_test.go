@@ -27,8 +27,6 @@ func TestModel(t *testing.T) {
 				"send":    m.verb("send", (*Slot).Send, leased, sealed, taken),
 				"take":    m.verb("take", (*Slot).Take, taken, sealed),
 				"drop":    m.verb("drop", (*Slot).Drop, free, filling, sealed, taken),
-				"abandon": m.abandon,
-				"return":  m.callReturns,
 				"release": m.release,
 				"garbage": m.releaseGarbage,
 				"waiting": m.setWaiting,
@@ -69,7 +67,6 @@ type life struct {
 	pooled  bool
 	state   state // free: ended
 	pattern byte
-	calls   []func()
 	home    uint32 // the segment of the place in which it is, once it has grown; else its own
 }
 
@@ -293,41 +290,6 @@ func (m *model) become(l *life, to state) {
 	}
 }
 
-func (m *model) abandon(rt *rapid.T) {
-	l := m.anyLife(rt, filling, abandoned)
-	if l == nil {
-		return
-	}
-	returned, err := l.slot.Abandon()
-	if l.state != filling && l.state != abandoned {
-		m.refused(rt, "abandon", err)
-		returned() // must do nothing
-		return
-	}
-	if err != nil {
-		rt.Fatal(err)
-	}
-	m.become(l, abandoned)
-	l.calls = append(l.calls, returned)
-}
-
-func (m *model) callReturns(rt *rapid.T) {
-	l := m.anyLife(rt, abandoned)
-	if l == nil || len(l.calls) == 0 {
-		return
-	}
-	// The call writes until it returns, and the slot is still its own.
-	for i := range l.memory {
-		l.memory[i] = l.pattern
-	}
-	last := len(l.calls) - 1
-	l.calls[last]()
-	l.calls[last]() // once is enough
-	if l.calls = l.calls[:last]; last == 0 {
-		m.become(l, free)
-	}
-}
-
 func (m *model) release(rt *rapid.T) {
 	l := m.anyLife(rt, leased)
 	if l == nil {
@@ -380,7 +342,7 @@ func (m *model) check(rt *rapid.T) {
 func (m *model) stats() Stats {
 	s := Stats{
 		Slots: m.slots, Free: m.slots,
-		Filling: m.count(filling), Sealed: m.count(sealed), Leased: m.count(leased, taken), Abandoned: m.count(abandoned),
+		Filling: m.count(filling), Sealed: m.count(sealed), Leased: m.count(leased, taken),
 	}
 	segments := map[uint32]bool{}
 	if len(m.lives) > 0 {
@@ -404,8 +366,8 @@ func (m *model) stats() Stats {
 	return s
 }
 
-// end kills the consumer: the arena is closed whatever is under way, and only calls
-// that nobody can stop and this process's own batches keep memory.
+// end kills the consumer: the arena is closed whatever is under way, and only this
+// process's own batches keep memory.
 func (m *model) end(rt *rapid.T) {
 	if err := m.arena.Close(); err != nil {
 		rt.Fatal(err)
@@ -419,7 +381,7 @@ func (m *model) end(rt *rapid.T) {
 	kept := map[uint32]bool{}
 	for _, l := range m.lives {
 		switch l.state {
-		case taken, abandoned:
+		case taken:
 			kept[l.segment], kept[l.home] = true, true
 		case filling, sealed, leased:
 			m.become(l, free)
@@ -435,19 +397,14 @@ func (m *model) end(rt *rapid.T) {
 		rt.Fatalf("%d segments are mapped after Close, want %d", Live(), len(kept))
 	}
 	for _, l := range m.lives {
-		switch l.state {
-		case taken:
-			if !bytes.Equal(l.memory, bytes.Repeat([]byte{l.pattern}, len(l.memory))) {
-				rt.Fatal("a taken slot did not survive Close")
-			}
-			if err := l.slot.Drop(); err != nil {
-				rt.Fatal(err)
-			}
-		case abandoned:
-			for _, returned := range l.calls {
-				clear(l.memory)
-				returned()
-			}
+		if l.state != taken {
+			continue
+		}
+		if !bytes.Equal(l.memory, bytes.Repeat([]byte{l.pattern}, len(l.memory))) {
+			rt.Fatal("a taken slot did not survive Close")
+		}
+		if err := l.slot.Drop(); err != nil {
+			rt.Fatal(err)
 		}
 	}
 	if Live() != 0 {

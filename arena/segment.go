@@ -26,7 +26,6 @@ type cell struct {
 
 	state  state
 	serial uint64 // which life this is, from 0
-	calls  int    // abandoned ones that have not returned
 
 	place *cell        // of a slot that has grown: the one that it replaces
 	grant budget.Grant // likewise: its bytes

@@ -14,13 +14,12 @@ const (
 	sealed
 	taken
 	leased
-	abandoned
 	lent       // a larger one is in its place
 	states int = iota
 )
 
 func (s state) String() string {
-	return [...]string{"free", "filling", "sealed", "taken", "leased", "abandoned", "lent"}[s]
+	return [...]string{"free", "filling", "sealed", "taken", "leased", "lent"}[s]
 }
 
 // Slot is one life of a slot, from Reserve to where it is given away. Methods that the
@@ -38,7 +37,7 @@ func (a *Arena) handle(c *cell) *Slot {
 }
 
 // Bytes is the slot's memory, of Options.SlotBytes, or of what Grow was reported; nil
-// after Send, Drop and Abandon.
+// after Send and Drop.
 func (s *Slot) Bytes() []byte { return s.bytes }
 
 // Segment is the ID of the segment in which the slot is.
@@ -144,33 +143,6 @@ func (s *Slot) Drop() error {
 	}
 	s.bytes = nil
 	return s.arena.recycle(s.cell)
-}
-
-// Abandon gives up a filling slot that a call still writes and nobody can stop. The
-// slot stays out of use until returned is called, from wherever that call ends. Where
-// several calls are under way, each is abandoned. A slot that may not be abandoned is
-// left alone; returned does nothing then.
-func (s *Slot) Abandon() (returned func(), err error) {
-	defer s.lock()()
-	if err := s.expect("abandon", filling, abandoned); err != nil {
-		return func() {}, err
-	}
-	s.bytes = nil
-	s.cell.calls++
-	if s.cell.state == filling {
-		s.arena.move(s.cell, abandoned)
-	}
-	done := false
-	return func() {
-		defer s.lock()()
-		if done {
-			return
-		}
-		done = true
-		if s.cell.calls--; s.cell.calls == 0 {
-			s.arena.recycle(s.cell)
-		}
-	}, nil
 }
 
 // lock locks the arena and returns what unlocks it.
