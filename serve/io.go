@@ -11,6 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/op/sound"
+	"github.com/headrace/headrace/op/video"
 	"github.com/headrace/headrace/wire"
 )
 
@@ -169,6 +171,7 @@ func (s *ioSession) answer(r *result, failures []wire.Failure) error {
 func parseTask(text []byte) (t task, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
+	t.Audio, t.Video = sound.StandaloneArgs(), video.StandaloneArgs()
 	if err := d.Decode(&t); err != nil {
 		return t, err
 	}

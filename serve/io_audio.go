@@ -20,16 +20,13 @@ func init() {
 // prepareAudio checks the arguments of a task on a recording, which are those of
 // decode_audio.
 func (t *task) prepareAudio() (err error) {
-	if t.Audio == nil {
-		t.Audio = new(opsound.DecodeAudio)
-	}
 	if t.MaxBytes < 0 {
 		return fmt.Errorf("serve: max_bytes %d: must be a number of bytes", t.MaxBytes)
 	}
-	if t.Audio, err = t.Audio.Completed(); err != nil {
+	if t.sound, err = opsound.NewStandalone(t.Audio); err != nil {
 		return err
 	}
-	if t.Audio.Start == "random" {
+	if t.sound.Random() {
 		return errors.New(`serve: start "random": there is no seed to draw with: use "begin", "center" or a second`)
 	}
 	return nil
@@ -72,11 +69,11 @@ func (s *ioSession) decodeAudio(ctx context.Context) (*result, error) {
 		open = func(o sound.Options) (sound.Stream, error) { return sound.OpenWith(*in.data, o) }
 	}
 
-	args := s.task.Audio
+	window := s.task.sound.Open
 	if s.task.Do == "audio_info" {
-		args = &opsound.DecodeAudio{Stream: args.Stream, Damaged: args.Damaged, Layout: "TC", Short: "keep", DType: "float32"}
+		window = s.task.sound.OpenWhole
 	}
-	w, err := computedOn(ctx, s, &in, func() (*opsound.AudioWindow, error) { return opsound.OpenAudio(open, args, nil) })
+	w, err := computedOn(ctx, s, &in, func() (*opsound.AudioWindow, error) { return window(open) })
 	if err != nil {
 		return nil, err
 	}

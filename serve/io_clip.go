@@ -42,18 +42,18 @@ func openClipOf(f *os.File, path string, t *task) (*clipOf, error) {
 	if _, _, copied := store.Scheme(path); path != "" && !copied {
 		packets = opvideo.IndexedVideo(file, path, nil)
 	}
-	v, err := opvideo.OpenClip(packets, t.Video, opvideo.FrameList{}, t.steps)
+	v, err := t.clip.Open(packets, opvideo.FrameList{}, t.steps)
 	if err != nil {
 		return nil, err
 	}
 	c := &clipOf{file: file, video: v, times: v.Times()}
-	c.start, c.end = v.Span(t.Video)
+	c.start, c.end = v.Span()
 	return c, nil
 }
 
 // sound decodes the audio of the clip.
-func (c *clipOf) sound(ctx context.Context, a *sound.DecodeAudio, most int64) (all []float32, rate, channels int, err error) {
-	h, err := sound.OpenHeard(c.file, c.start, c.end, a)
+func (c *clipOf) sound(ctx context.Context, by sound.Standalone, most int64) (all []float32, rate, channels int, err error) {
+	h, err := by.OpenHeard(c.file, c.start, c.end)
 	if err != nil {
 		return nil, 0, 0, err
 	}

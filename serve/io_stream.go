@@ -56,9 +56,9 @@ func (t *task) prepareNext() error {
 type piecewise[T interface{ Close() }] struct {
 	of   T
 	file *os.File
-	args *opsound.DecodeAudio // of sound
-	held budget.Grant         // for a file that is in memory
-	most int64                // bytes of the samples of a piece of a video
+	by   opsound.Standalone // of sound
+	held budget.Grant       // for a file that is in memory
+	most int64              // bytes of the samples of a piece of a video
 }
 
 func (p *piecewise[T]) close() {
@@ -75,7 +75,7 @@ func begin[T interface{ Close() }](ctx context.Context, s *ioSession, open func(
 		return on, err
 	}
 	var held budget.Grant
-	if a := s.task.Audio; a != nil && a.Damaged == "keep" {
+	if s.task.sound.Keeps() {
 		n, err := recode.KeptBytes(f)
 		if err == nil && n > 0 {
 			held, err = s.engine.memory.ask(ctx, n)
@@ -90,23 +90,16 @@ func begin[T interface{ Close() }](ctx context.Context, s *ioSession, open func(
 		held.Release()
 		return on, err
 	}
-	s.setStream(&piecewise[T]{on, f, s.task.Audio, held, s.task.most()})
+	s.setStream(&piecewise[T]{on, f, s.task.sound, held, s.task.most()})
 	return on, nil
 }
 
 func (t *task) framesOptions() recode.FramesOptions {
-	return recode.FramesOptions{Window: t.av().window, Stride: t.av().Stride, Pixels: t.Video.Options(), Steps: t.steps}
+	return recode.FramesOptions{Window: t.av().window, Stride: t.av().Stride, Pixels: t.clip.Options(), Steps: t.steps}
 }
 
-func (t *task) samplesOptions() (o recode.SamplesOptions) {
-	if t.Audio.Rate != nil {
-		o.Rate = *t.Audio.Rate
-	}
-	if t.Audio.Channels != nil {
-		o.Channels = *t.Audio.Channels
-	}
-	o.Keep = t.Audio.Damaged == "keep"
-	return o
+func (t *task) samplesOptions() recode.SamplesOptions {
+	return recode.SamplesOptions{Rate: t.sound.Rate(), Channels: t.sound.Channels(), Keep: t.sound.Keeps()}
 }
 
 func (s *ioSession) openFrames(ctx context.Context) (*result, error) {
@@ -131,8 +124,8 @@ func (s *ioSession) openSamples(ctx context.Context) (*result, error) {
 // openMedia opens a video and its audio.
 func (s *ioSession) openMedia(ctx context.Context) (*result, error) {
 	sound := s.task.samplesOptions()
-	if stream := s.task.Audio.Stream; stream != nil {
-		sound.Streams = []string{fmt.Sprintf("a:%d", *stream)}
+	if n := s.task.sound.Stream(); n >= 0 {
+		sound.Streams = []string{fmt.Sprintf("a:%d", n)}
 	}
 	on, err := begin(ctx, s, func(f *os.File) (*recode.Media, error) {
 		return recode.OpenMedia(ctx, f, s.task.framesOptions(), sound)
@@ -173,7 +166,7 @@ func (s *ioSession) nextAudio(ctx context.Context, on *piecewise[*recode.Media])
 		p.slot.Drop()
 		return nil, err
 	}
-	p.sound(floats, int(channels), on.args)
+	p.sound(floats, int(channels), on.by)
 	return p.done()
 }
 
@@ -247,14 +240,14 @@ func (s *ioSession) nextSamples(ctx context.Context, on *piecewise[*recode.Sampl
 		p.slot.Drop()
 		return nil, err
 	}
-	p.sound(floats[:n*channels], channels, on.args)
+	p.sound(floats[:n*channels], channels, on.by)
 	p.About = map[string]any{"second": at}
 	return p.done()
 }
 
-// sound adds samples as arguments ask for them.
-func (p *packed) sound(all []float32, channels int, args *opsound.DecodeAudio) {
-	a := opsound.Arrangement{N: len(all) / channels, Channels: channels, Layout: args.Layout, DType: args.Type().DType}
+// sound adds samples as the task asks for them.
+func (p *packed) sound(all []float32, channels int, by opsound.Standalone) {
+	a := by.Arrangement(len(all)/channels, channels)
 	a.Write(p.room(a.Bytes()), all)
 	p.add("audio", a.DType, a.Shape())
 }
@@ -296,7 +289,7 @@ func (s *ioSession) mediaClip(ctx context.Context) (*result, error) {
 	var floats []float32
 	var rate, channels int
 	if err := s.computeOn(ctx, &in, func() (err error) {
-		floats, rate, channels, err = c.sound(ctx, s.task.Audio, s.task.most())
+		floats, rate, channels, err = c.sound(ctx, s.task.sound, s.task.most())
 		return err
 	}); err != nil {
 		return nil, err
@@ -311,7 +304,7 @@ func (s *ioSession) mediaClip(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	p.add("video", form.DType, c.video.Shape())
-	p.sound(floats, channels, s.task.Audio)
+	p.sound(floats, channels, s.task.sound)
 	s.putTimes(p, c.times)
 	p.About = map[string]any{"sample_rate": rate, "start": c.start}
 	return p.done()

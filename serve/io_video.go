@@ -10,7 +10,6 @@ import (
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/video"
 	opvideo "github.com/headrace/headrace/op/video"
-	"github.com/headrace/headrace/recipe"
 )
 
 func init() {
@@ -21,38 +20,26 @@ func init() {
 
 // prepareVideo checks the arguments of a task on a video: those of decode_video, or a
 // list of frames.
-func (t *task) prepareVideo() (err error) {
-	if t.Video == nil {
-		t.Video = new(opvideo.DecodeVideo)
-	}
-	v := t.Video
-	namesFields := v.Field != "" || v.To != "" || v.At != "" // there is no sample to have fields
-	makesFields := v.Times != "" || v.Matrix != "" || v.Mask != ""
+func (t *task) prepareVideo() error {
+	t.clip = opvideo.NewStandalone(t.Video)
 	switch {
 	case t.MaxBytes < 0:
 		return fmt.Errorf("serve: max_bytes %d: must be a number of bytes", t.MaxBytes)
-	case namesFields || makesFields:
+	case t.clip.HasFields():
 		return errors.New("serve: a video of its own has no fields")
 	case len(t.Indices) > 0 && len(t.Times) > 0:
 		return errors.New("serve: has both indices and times: give one of them")
-	case v.Start == "" && v.Offset == nil:
-		v.Start = "begin"
-	case v.Start == "random":
+	case t.clip.Random():
 		return errors.New(`serve: start "random": there is no seed to draw with: use "begin", "center" or a second`)
 	}
-	if t.Video, err = v.Completed(); err != nil {
-		return err
-	}
-	if _, err := t.Video.Clip(); err != nil {
+	if err := t.clip.Complete(); err != nil {
 		return err
 	}
 	if t.Width == 0 && t.Height == 0 {
 		return nil
 	}
-	if t.Video.Planes() {
-		t.Video.Size = recipe.Size{Height: t.Height, Width: t.Width}
-		t.Video, err = t.Video.Completed()
-		return err
+	if t.clip.Planes() {
+		return t.clip.ResizePlanes(t.Height, t.Width)
 	}
 	op := media.ResizeExact{Height: t.Height, Width: t.Width, Filter: t.Filter}
 	t.steps = []media.Step{{Op: op}}
@@ -81,15 +68,15 @@ func (s *ioSession) decodeClip(ctx context.Context) (*result, error) {
 	}
 
 	if s.task.Do == "video_info" {
-		v, err := computedOn(ctx, s, &in, func() (*video.Video, error) { return opvideo.OpenVideo(file, s.task.Video.Stream, false) })
+		info, err := computedOn(ctx, s, &in, func() (opvideo.VideoInfo, error) { return s.task.clip.Describe(file) })
 		if err != nil {
 			return nil, err
 		}
-		return s.jsonResult(ctx, opvideo.DescribeVideo(v))
+		return s.jsonResult(ctx, info)
 	}
 
 	c, err := computedOn(ctx, s, &in, func() (*opvideo.VideoClip, error) {
-		return opvideo.OpenClip(file, s.task.Video, opvideo.FrameList{Indices: s.task.Indices, Times: s.task.Times}, s.task.steps)
+		return s.task.clip.Open(file, opvideo.FrameList{Indices: s.task.Indices, Times: s.task.Times}, s.task.steps)
 	})
 	if err != nil {
 		return nil, err

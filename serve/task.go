@@ -8,6 +8,7 @@ import (
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/op/sound"
 	"github.com/headrace/headrace/op/video"
+	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/tensor"
 )
 
@@ -33,12 +34,14 @@ type task struct {
 	MaxPixels  int          `json:"max_pixels"` // of an image
 	TimeLimit  float64      `json:"time_limit"` // seconds that an input may take; 0: any time
 
-	Audio *sound.DecodeAudio `json:"audio"` // of audio: which window, and how it comes out
+	Audio recipe.Args `json:"audio"` // of audio: which window, and how it comes out
+	sound sound.Standalone
 
 	// Of video: which frames, and how they come out.
-	Video   *video.DecodeVideo `json:"video"`
-	Indices []int              `json:"indices"` // the frames, instead
-	Times   []float64          `json:"times"`   // those on screen then, instead
+	Video   recipe.Args `json:"video"`
+	Indices []int       `json:"indices"` // the frames, instead
+	Times   []float64   `json:"times"`   // those on screen then, instead
+	clip    video.Standalone
 
 	AV   json.RawMessage `json:"av"` // of what else is to be done
 	more any             // and what that comes to

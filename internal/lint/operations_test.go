@@ -12,17 +12,9 @@ import (
 	"github.com/headrace/headrace/recipe"
 )
 
-// rooms are where an operation's arguments may be named: what it says of itself, and what
-// carries it out. Everybody else asks recipe.TraitsOf.
-var rooms = []string{"op/"}
-
-// namedIn is how often files outside of them may still name one. It only falls.
-var namedIn = map[string]int{
-	"serve/task.go": 2, "serve/io_audio.go": 2, "serve/io_clip.go": 1, "serve/io_stream.go": 2, "serve/io_video.go": 1,
-}
-
 // TestOperationsAreNamedInTheirRooms holds that a new operation is no matter of those who
-// plan, compile, try or draw recipes.
+// plan, compile, try, draw or serve recipes: its arguments are named only in its room,
+// where it says what it is and is carried out. Everybody else asks recipe.TraitsOf.
 func TestOperationsAreNamedInTheirRooms(t *testing.T) {
 	var names []string
 	for _, op := range recipe.Ops() {
@@ -30,23 +22,11 @@ func TestOperationsAreNamedInTheirRooms(t *testing.T) {
 	}
 	named := regexp.MustCompile(`(^|[^.\w])(op)?(` + strings.ReplaceAll(strings.Join(names, "|"), ".", `\.`) + `)\b`)
 	eachGoFile(t, func(path string, text []byte, _ *ast.File, _ *token.FileSet) {
-		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "examples/") || strings.HasPrefix(path, "bench/") || inRoom(path) {
+		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "examples/") || strings.HasPrefix(path, "bench/") || strings.HasPrefix(path, "op/") {
 			return
 		}
-		switch all := named.FindAllString(string(text), -1); {
-		case len(all) > namedIn[path]:
+		if all := named.FindAllString(string(text), -1); len(all) > 0 {
 			t.Errorf("%s names %v: ask recipe.TraitsOf, or move what is about one operation into its room", path, all)
-		case len(all) < namedIn[path]:
-			t.Errorf("%s names %d operations only: lower its number", path, len(all))
 		}
 	})
-}
-
-func inRoom(path string) bool {
-	for _, room := range rooms {
-		if strings.HasPrefix(path, room) {
-			return true
-		}
-	}
-	return false
 }

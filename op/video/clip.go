@@ -24,6 +24,7 @@ type FrameList struct {
 // the caller's.
 type VideoClip struct {
 	opened
+	args   *DecodeVideo
 	decode media.Options
 	steps  []media.Step
 	plan   media.Plan
@@ -39,7 +40,7 @@ func OpenClip(file video.File, args *DecodeVideo, list FrameList, steps []media.
 	if err != nil {
 		return nil, err
 	}
-	c := &VideoClip{opened: opened{video: v}, decode: args.Options(), steps: steps}
+	c := &VideoClip{opened: opened{video: v}, args: args, decode: args.Options(), steps: steps}
 	if err := c.pick(args, list); err != nil {
 		return nil, err
 	}
@@ -139,8 +140,8 @@ func (c *VideoClip) Times() (times []float64) {
 }
 
 // Span is when the clip begins and ends.
-func (c *VideoClip) Span(args *DecodeVideo) (begin, end float64) {
-	return c.span(args, c.frames, math.NaN())
+func (c *VideoClip) Span() (begin, end float64) {
+	return c.span(c.args, c.frames, math.NaN())
 }
 
 // Form is that of the clip. Planes are rows of gray images.
