@@ -16,20 +16,19 @@ import (
 	"github.com/headrace/headrace/recipe"
 )
 
-const methods = "../python/src/headrace/_operations.py"
-
-// Python has a method for each operation, which is made of what they say about
-// themselves.
+// Python has a method for each operation, and lists of them, which are made of what they
+// say about themselves.
 func TestPythonMethods(t *testing.T) {
-	want := pythonModule()
-	if got, err := os.ReadFile(methods); err == nil && string(got) == want {
-		return
-	}
-	if !*rewrite {
-		t.Fatalf("%s is not made of the operations as they are: go test ./recipe -run Methods -rewrite writes it", methods)
-	}
-	if err := os.WriteFile(methods, []byte(want), 0o644); err != nil {
-		t.Fatal(err)
+	for path, want := range pythonModules() {
+		path = "../python/src/headrace/" + path
+		if got, err := os.ReadFile(path); err == nil && string(got) == want {
+			continue
+		}
+		if !*rewrite {
+			t.Errorf("%s is not made of the operations as they are: go test ./recipe -run Methods -rewrite writes it", path)
+		} else if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -133,7 +132,7 @@ type method struct {
 	calls             string // the function that checks and describes those of a call; "": it is none
 }
 
-func pythonModule() string {
+func pythonModules() map[string]string {
 	var images, named, bodies []string
 	seen := map[string]string{}
 	for _, op := range recipetest.Ops() {
@@ -160,7 +159,10 @@ func pythonModule() string {
 			imports = append(imports, "    "+name+",\n")
 		}
 	}
-	return fmt.Sprintf(moduleForm, strings.Join(imports, ""), strings.Join(named, ""), strings.Join(images, ""), others(), text)
+	return map[string]string{
+		"_operations.py":   fmt.Sprintf(moduleForm, strings.Join(imports, ""), strings.Join(named, ""), text),
+		"_recipe/steps.py": fmt.Sprintf(listsForm, strings.Join(images, ""), others()),
+	}
 }
 
 // others are the calls of other libraries, by their names.
@@ -204,14 +206,6 @@ if TYPE_CHECKING:
     Seeds = Iterable[Literal["random", "numpy", "torch"]]
     Where = Literal["process", "thread", "here"] | Workers
 %[2]s
-# The steps on an image, which can be those of a view.
-ON_IMAGES = {
-%[3]s}
-
-# What to write instead of transforms of other libraries.
-INSTEAD = {
-%[4]s}
-
 
 class Operations:
     """What a pipeline inherits."""
@@ -223,7 +217,22 @@ class Operations:
         def _with(self, op: str, args: dict[str, Any]) -> Pipeline: ...
         def _image(self, op: str, field: str | None, fields: Some | None, args: dict[str, Any]) -> Pipeline: ...
 
-%[5]s`
+%[3]s`
+
+// listsForm is a module of its own: messages have them without pipelines.
+const listsForm = `"""Lists of steps.
+
+Made of the descriptions of operations, in Go, by ` + "`go test ./recipe -run Methods -rewrite`" + `: do not edit.
+"""
+
+# The steps on an image, which can be those of a view.
+ON_IMAGES = {
+%s}
+
+# What to write instead of transforms of other libraries.
+INSTEAD = {
+%s}
+`
 
 // methodOf reads the arguments of an operation.
 func methodOf(op recipe.Op) method {

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import headrace as hr
-from headrace._operations import INSTEAD
+from headrace._recipe.steps import INSTEAD
 from headrace._report import hints
 from headrace._report.hints import no_method
 

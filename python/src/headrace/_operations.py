@@ -41,46 +41,6 @@ if TYPE_CHECKING:
     Filter = Literal["bilinear", "box", "hamming", "bicubic", "lanczos", "nearest"]
     Anchor = Literal["center", "top_left", "top", "top_right", "left", "right", "bottom_left", "bottom", "bottom_right"]
 
-# The steps on an image, which can be those of a view.
-ON_IMAGES = {
-    "resize",
-    "resize_to_bucket",
-    "center_crop",
-    "random_crop",
-    "random_resized_crop",
-    "pad",
-    "random_flip",
-    "random_vertical_flip",
-    "rotate90",
-    "random_rotate90",
-    "color_jitter",
-    "grayscale",
-    "random_grayscale",
-    "gaussian_blur",
-    "random_solarize",
-    "solarize",
-    "normalize",
-    "layout",
-}
-
-# What to write instead of transforms of other libraries.
-INSTEAD = {
-    "Resize": ".resize(256)",
-    "CenterCrop": ".center_crop(224)",
-    "RandomCrop": ".random_crop(32)",
-    "RandomResizedCrop": ".random_resized_crop(224, scale=scale, ratio=ratio)",
-    "Pad": ".pad(4)",
-    "RandomHorizontalFlip": ".random_flip(p)",
-    "RandomVerticalFlip": ".random_vertical_flip(p)",
-    "ColorJitter": ".color_jitter(0.4, 0.4, 0.4, 0.1)",
-    "Grayscale": ".grayscale()",
-    "RandomGrayscale": ".random_grayscale(p)",
-    "GaussianBlur": ".gaussian_blur(kernel_size, sigma)",
-    "RandomSolarize": ".random_solarize(threshold, p)",
-    "solarize": ".solarize(threshold)",
-    "Normalize": ".normalize(mean, std)",
-}
-
 
 class Operations:
     """What a pipeline inherits."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 import difflib
 import re
 
+from .._recipe.steps import INSTEAD
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -279,8 +281,6 @@ _TOP = {
 
 def no_method(name: str, known: Iterable[str]) -> str:
     """What to say of a method that pipelines do not have."""
-    from .._operations import INSTEAD
-
     known = list(known)
     built = {_plain(step): f"write .{step}(…)" for step in known} | {_plain(other): f"write {call}" for other, call in INSTEAD.items()}
     remedy = _remedy(name, _METHODS | built, known, "write .{}(…)")
