@@ -125,6 +125,7 @@ func (c *caller) serve() {
 		if c.loop == nil && fn.interpreter.Own() == nil {
 			fn.took(each)
 		}
+		// A pack at most doubles, since a few quick calls say little of the next ones.
 		k.pace = min(2*k.pace, message.MostCalls, max(1, int(packTime/max(1, each))))
 	}
 }

@@ -61,6 +61,7 @@ func (c *caller) awaitDeath(cause error) death {
 	if d.breach {
 		proc.Kill()
 	}
+	// Only the exit status tells why it died: a closed connection does not.
 	select {
 	case <-proc.exited:
 	case <-time.After(patience):

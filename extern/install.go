@@ -52,6 +52,8 @@ func (proc *process) begin() bool {
 		}
 		_, err := proc.install(proc.callers[0], fn)
 		refused := (*StartError)(nil)
+		// A function that cannot be loaded fails its own calls; if it is the only one,
+		// there is nothing else to do.
 		switch {
 		case errors.As(err, &refused) && len(functions) == 1 && t.joined == "":
 			proc.Kill()
@@ -79,6 +81,7 @@ func (proc *process) begin() bool {
 func (proc *process) install(c *caller, fn *function) (installed, error) {
 	proc.installing.Lock()
 	defer proc.installing.Unlock()
+	// The callers of a process share its functions: the first of them loads each.
 	if has, ok := proc.has[fn.Number]; ok {
 		return has, has.err
 	}

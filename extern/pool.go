@@ -45,6 +45,7 @@ func Open(o Options) (*Pool, error) {
 
 	switch o.Kind {
 	case Map, Filter, FlatMap, Index, Collate, Chain:
+	// Their object has a state, and that of a second worker would be another one.
 	case Aggregate, Iterate:
 		o.Workers = 1
 	default:

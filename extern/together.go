@@ -80,6 +80,7 @@ func (p *Pool) CallAll(ctx context.Context, calls []*Call, done func(i int, err 
 				p.time.Add(int64(j.Of.Call.Took))
 			}
 			i, err := j.At, j.Err
+			// A job is used again unless the timer may still look at it.
 			if stop != nil || ctx.Done() == nil {
 				all[i] = nil
 				forget(j)

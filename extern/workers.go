@@ -220,6 +220,7 @@ func (w *Workers) Close() error {
 
 	w.queue.Fail(ErrClosed)
 	w.done.Wait()
+	// The workers' parent is the server, which tells how they exited: it ends last.
 	if w.server != nil {
 		w.server.Close()
 	}

@@ -36,6 +36,7 @@ func code(err error) wire.Code {
 	var short *machine.Shortage
 	var setting *headrace.Mistake
 
+	// The first match counts: a lack of memory comes before the errors that wrap it.
 	switch {
 	case errors.As(err, &known):
 		return known.code

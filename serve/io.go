@@ -28,6 +28,7 @@ func (e *ioEngine) serveIO(ctx context.Context, conn *wire.Conn, number uint32, 
 		return err
 	}
 
+	// Ranks of one machine call at the same time, so each gets a share of the cores.
 	cores := max(1, e.cpus/max(1, asked.Ranks))
 	if asked.Cores > 0 {
 		cores = min(cores, asked.Cores)

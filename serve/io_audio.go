@@ -38,6 +38,7 @@ func (s *ioSession) decodeAudio(ctx context.Context) (*result, error) {
 	defer in.forget()
 	parts := false // what is a path, and of a format that is read in parts, need not be in memory
 	err := machine.Patiently(ctx, func() error {
+		// After a shortage this is tried again, from the beginning.
 		in.forget()
 		if err := in.start(ctx, s.task.MaxBytes); err != nil {
 			return err

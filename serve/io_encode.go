@@ -57,6 +57,7 @@ func (t *task) prepareEncode() (err error) {
 		return fmt.Errorf("serve: pixels of %d channels: must be 1, 3 or 4", t.Shape[2])
 	}
 
+	// Divided, since a product of the client's numbers could overflow.
 	if p.Height < 1 || p.Width < 1 || p.Width > media.MaxPixels/p.Height {
 		return fmt.Errorf("serve: an image of %d×%d pixels", p.Width, p.Height)
 	}

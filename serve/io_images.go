@@ -74,6 +74,7 @@ func (s *ioSession) decode(ctx context.Context) (*result, []wire.Failure, error)
 		return nil, failures, nil
 	}
 
+	// Slots are used again: without this a failed row would show an earlier image.
 	for i := range images {
 		if images[i].err != nil {
 			clear(to(i))

@@ -22,6 +22,7 @@ type clock struct{ limit, left time.Duration }
 // called when it has ended. f calls begun when its time begins.
 func (c *clock) run(ctx context.Context, f func(begun func()), late func()) error {
 	begun, over := make(chan struct{}), make(chan struct{})
+	// The first to set it decides whether f is abandoned: then f's goroutine calls late.
 	var settled atomic.Bool
 
 	go func() {

@@ -286,6 +286,8 @@ func (s *ioSession) mediaClip(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 
+	// Sound comes first: its length is known only when it is decoded, and both go into
+	// one slot.
 	var floats []float32
 	var rate, channels int
 	if err := s.computeOn(ctx, &in, func() (err error) {

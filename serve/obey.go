@@ -20,6 +20,7 @@ func (e *engine) session(ctx context.Context, conn *wire.Conn, number uint32) {
 	s := &session{engine: e, conn: conn, number: number}
 	s.logs = newLogQueue(s.log, conn.Roomy)
 
+	// In reverse: closing the connection ends the writer, which is then waited for.
 	var writing sync.WaitGroup
 	defer writing.Wait()
 	defer conn.CloseDescriptors()
@@ -138,6 +139,7 @@ func (s *session) obey(ctx context.Context, f wire.Frame) (done bool, err error)
 		}
 		s.pump.stop()
 		s.finish()
+		// CLOSED is the last frame, so the last words of workers go before it.
 		s.logs.flush()
 		return true, s.conn.SendJSON(wire.KindClosed, f.Stream, stats.Report(s.counted(last.Loop)))
 	default:

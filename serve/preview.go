@@ -35,6 +35,7 @@ func (s *session) preview(ctx context.Context, f wire.Frame) error {
 		return err
 	}
 
+	// No frame is read meanwhile, so a client that leaves is noticed by its hang-up.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer s.conn.WatchHangup(func() { cancel(errVanished) })()

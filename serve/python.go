@@ -42,6 +42,7 @@ func interpreter(p *wire.Python, program *extern.Program) (*extern.Interpreter, 
 		i.Path = append(i.Path, text(folder))
 	}
 
+	// Empty is not nil, which would stand for this process's own environment.
 	if p.Environment != nil {
 		i.Environment = []string{}
 	}

@@ -29,6 +29,8 @@ func listObjects(ctx context.Context, s Store, named, text string, suffixes []st
 		cut := strings.LastIndexByte(object, '/') + 1
 		return b.add(b.folder(before+object[:cut]), []byte(object[cut:]))
 	}
+	// Without wildcards it is the name of an object or a folder. A store has no folders
+	// to ask for, so the object is tried first.
 	if !hasWildcard(text) && text != "" && !strings.HasSuffix(text, "/") {
 		switch o, err := s.Stat(ctx, text); {
 		case err == nil:

@@ -42,6 +42,7 @@ func (l Local) Put(ctx context.Context, name string, content io.ReaderAt, size i
 	if err = l.settle(temp, name, c); err != nil {
 		return o, err
 	}
+	// Without this a crash could take back a name that Put has said is there.
 	if err := SyncFolder(folder); err != nil {
 		return o, err
 	}
@@ -72,6 +73,7 @@ func (l Local) settle(temp, name string, c Condition) error {
 		if err := again(func() error { return unix.Flock(int(held.Fd()), unix.LOCK_EX) }); err != nil {
 			return err
 		}
+		// While this waited for the lock, the name may have become another file's.
 		if err := c.Check(l.Stat(context.Background(), name)); err != nil {
 			return err
 		}

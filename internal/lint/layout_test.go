@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -15,7 +16,14 @@ const (
 	widestComment = 90   // columns; a tab counts four
 	longFunction  = 25   // lines from which a function needs paragraphs
 	mostWalls     = 0.25 // share of long functions that may do without
+	leastReasons  = 0.24 // share of them that say why inside; it only rises
 )
+
+// halfReasoned are folders in which at least half of the long functions say why inside.
+var halfReasoned = []string{
+	"extern", "internal/compile", "internal/export", "internal/resume", "internal/source", "internal/survey",
+	"op", "serve", "store",
+}
 
 // Comments are read in narrow windows and beside diffs. Code, output and tables in them
 // keep their lines.
@@ -75,10 +83,16 @@ func TestLinesAreNotWide(t *testing.T) {
 	}
 }
 
-// A function of many lines is read step by step, if blank lines show where the steps are.
-func TestLongFunctionsHaveParagraphs(t *testing.T) {
-	var long int
+// A function of many lines is read step by step, if blank lines show the steps. A comment
+// inside gives the reason for one that is not plain.
+func TestLongFunctionsHaveParagraphsAndReasons(t *testing.T) {
+	var long, reasons int
 	var walls []string
+	type count struct{ long, reasons int }
+	in := map[string]*count{}
+	for _, folder := range halfReasoned {
+		in[folder] = new(count)
+	}
 	eachGoFile(t, func(rel string, text []byte, file *ast.File, set *token.FileSet) {
 		if strings.HasSuffix(rel, "_test.go") {
 			return
@@ -97,16 +111,42 @@ func TestLongFunctionsHaveParagraphs(t *testing.T) {
 			if !hasBlank(lines[first : last-1]) {
 				walls = append(walls, rel+": "+f.Name.Name)
 			}
+			reason := 0
+			if slices.ContainsFunc(lines[first:last-1], isCommentLine) {
+				reason = 1
+			}
+			reasons += reason
+			for folder, c := range in {
+				if strings.HasPrefix(rel, folder+"/") {
+					c.long, c.reasons = c.long+1, c.reasons+reason
+				}
+			}
 		}
 	})
 
-	share := float64(len(walls)) / float64(long)
-	t.Logf("%d of %d functions of %d lines and more have no blank line (%.0f %%)", len(walls), long, longFunction, 100*share)
+	share, said := float64(len(walls))/float64(long), float64(reasons)/float64(long)
+	t.Logf("of %d functions of %d lines and more, %d have no blank line (%.0f %%), %d a comment line (%.1f %%)",
+		long, longFunction, len(walls), 100*share, reasons, 100*said)
 	if share > mostWalls {
 		t.Errorf("more than %.0f %% of the long functions have no paragraphs: put a blank line between their steps:\n%s",
 			100*mostWalls, strings.Join(walls, "\n"))
 	}
+	switch {
+	case said < leastReasons:
+		t.Errorf("%.1f %% of the long functions have a comment line inside, at least %.1f %% must: say why beside the line",
+			100*said, 100*leastReasons)
+	case said > leastReasons+0.04:
+		t.Errorf("%.1f %% of the long functions have a comment line inside: raise leastReasons", 100*said)
+	}
+	for folder, c := range in {
+		if c.long == 0 || 2*c.reasons < c.long {
+			t.Errorf("%s: %d of %d long functions have a comment line inside, at least half must: say why beside the line",
+				folder, c.reasons, c.long)
+		}
+	}
 }
+
+func isCommentLine(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "//") }
 
 // eachGoFile calls visit with every Go file of the tree, tests among them.
 func eachGoFile(t *testing.T, visit func(rel string, text []byte, file *ast.File, set *token.FileSet)) {

@@ -123,6 +123,7 @@ func Contract(t *testing.T, s store.Store, put func(name string, content []byte)
 // edges are objects and reads at the ends of what there can be.
 func edges(t *testing.T, s store.Store, put func(name string, content []byte)) {
 	ctx := t.Context()
+	// Names with characters that mean something in URLs, paths and shells.
 	long := strings.Repeat("long-", 40)
 	for _, name := range []string{"edge/empty", "edge/ü ö", "edge/a+b%20c", "edge/x:y", "edge/" + long, "edge/Z", "edge/z"} {
 		put(name, []byte(name[5:len(name)-1]))
@@ -204,6 +205,8 @@ func changing(t *testing.T, s store.Store, put func(name string, content []byte)
 				} else if err == nil {
 					continue // it is being written
 				}
+				// A store may refuse the read in one of these ways, but not mix two
+				// contents.
 				gone := errors.Is(err, store.ErrChanged) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, io.ErrUnexpectedEOF)
 				if err != nil && !gone || err == nil && !bytes.Equal(got, bytes.Repeat(got[:1], size)) {
 					t.Errorf("a read of what changes: %v, or of two versions", err)

@@ -107,6 +107,7 @@ func races(t *testing.T, w store.Writer) {
 	if _, err := w.Put(ctx, "races/count", strings.NewReader(""), 0, store.IfAbsent); err != nil {
 		t.Fatal(err)
 	}
+	// Each counts its successful puts: one that was overwritten is missing in the size.
 	for range writers {
 		all.Go(func() {
 			for done := 0; done < counts; {

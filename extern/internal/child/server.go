@@ -84,6 +84,7 @@ func (s *Server) Close() {
 		return
 	}
 
+	// From here on nothing may ask it for a worker.
 	s.refuse("nothing uses the server")
 	s.mu.Lock()
 	process := s.process

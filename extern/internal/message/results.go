@@ -448,6 +448,7 @@ func (r *Results) checkValue(f, entry int) error {
 		}
 		bytes *= int64(r.N)
 	}
+	// Subtracted, since a sum of the worker's numbers could overflow.
 	outside := at > uint64(len(r.Data)) || uint64(bytes) > uint64(len(r.Data))-at
 	if where == inData && outside {
 		return fmt.Errorf("has %d bytes at %d, in %d", bytes, at, len(r.Data))

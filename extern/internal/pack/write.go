@@ -131,6 +131,7 @@ func (k *Pack) column(f, items int) (own bool) {
 	}
 	k.of.BytesIn.Add(in)
 
+	// Small arrays of one shape are one block, with one entry instead of one for each.
 	if alike && items > 0 {
 		k.align(16)
 		k.ints = word(word(k.ints, message.InRows), uint64(len(k.data)))

@@ -155,6 +155,7 @@ func (q *Queue[T]) Take(into []*Job[T], caller *Caller[T]) (jobs []*Job[T], more
 	}
 
 	p := caller.Process
+	// From now on the process cannot try suspects: it could die of this call instead.
 	q.spoil(p.Slot)
 	p.begun = true
 

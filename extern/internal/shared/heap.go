@@ -145,6 +145,7 @@ func (h *Heap) take(class int, size int64) (at int64, cold, ok bool) {
 	}
 
 	s := &h.free[class]
+	// The pages of a warm piece exist; a cold one costs page faults.
 	if n := len(s.warm); n > 0 {
 		at, s.warm = s.warm[n-1], s.warm[:n-1]
 		return at, false, true
