@@ -42,7 +42,7 @@ var mostTurns = map[string][len(turns)]int{
 	"group":    {0, 6, 1, 0},
 	"internal": {90, 156, 76, 21},
 	"media":    {190, 238, 112, 17},
-	"op":       {65, 73, 31, 11},
+	"op":       {22, 52, 25, 10},
 	"order":    {3, 9, 2, 3},
 	"pipe":     {54, 149, 67, 51},
 	"recipe":   {19, 57, 23, 6},

@@ -17,7 +17,7 @@ import (
 	"github.com/headrace/headrace/stats"
 )
 
-// Env is what all parts of a loader share.
+// Env holds the settings and resources that all parts of a loader share.
 type Env struct {
 	Seed          uint64
 	Ranks         bool // other ranks run the same recipe, and must yield as many batches
@@ -64,7 +64,7 @@ type RowPart interface {
 	Result() record.Column
 }
 
-// Tool is what one operation needs besides its record. The next operation uses it again.
+// Tool is an operation's memory besides its record. The next operation uses it again.
 type Tool struct {
 	Plan   media.Plan
 	Chance order.Key
@@ -79,7 +79,7 @@ func (t *Tool) Put(at int, f media.Form) {
 	t.Forms[at], t.memory[at] = f, t.last
 }
 
-// stored is what the images take.
+// stored returns the memory of the images.
 func (t *Tool) stored() (bytes int64) {
 next:
 	for i, f := range t.Forms {

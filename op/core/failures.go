@@ -16,7 +16,7 @@ import (
 	"github.com/headrace/headrace/sample"
 )
 
-// Op is what an operation does to a sample.
+// Op carries an operation out on a sample.
 type Op func(context.Context, *record.Record) error
 
 // Guarded is an operation with all that is done about its failures. It returns the
@@ -68,14 +68,14 @@ func stopping(err error) error {
 	return err
 }
 
-// Policies is what a loader does about failures.
+// Policies are a loader's settings for failures.
 type Policies struct {
 	OnError   OnError
 	MaxErrors recipe.MaxErrors
 	Sources   int
 }
 
-// Handling is what is done about the failures of one stage.
+// Handling is a stage's policy for failures.
 type Handling struct {
 	Policy   *pipe.Policy // nil: that of the run
 	Replaces bool
@@ -182,7 +182,7 @@ func (w *Env) Guard(do Op, h Handling, way []PathStep, undo func(*record.Record)
 	}
 }
 
-// tries are those of one sample.
+// tries holds a sample between its tries.
 type tries struct {
 	of *record.Record // names it
 	it *record.Record // what is worked on; nil: an abandoned operation has it

@@ -2,7 +2,7 @@ package core
 
 import "errors"
 
-// OnError is what happens to a sample that fails.
+// OnError is the policy for a sample that fails.
 type OnError string
 
 // Raise stops the run with the sample's error. Skip drops the sample, counts it, and goes

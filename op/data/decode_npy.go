@@ -56,7 +56,7 @@ func stepsOf(first io.Reader) string {
 	return fmt.Sprintf("  - decode_npy: {dtype: %v, shape: [%s]}\n  - batch: {size: 64}\n", layout.DType(), strings.Join(shape, ", "))
 }
 
-// Type is that of the arrays. The arguments must be complete and checked.
+// Type returns the type of the arrays. The arguments must be complete and checked.
 func (d *DecodeNPY) Type() sample.Type {
 	t, _ := tensor.ParseDType(d.DType)
 	return sample.TensorType(t, d.Shape...)

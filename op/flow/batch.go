@@ -59,7 +59,7 @@ func (b *Batch) CheckFailures(f *recipe.Failures) error {
 
 // Check implements [recipe.Args]. The schema that comes out is that of a row: each field
 // is stacked, text and objects become lists. With Collate it is that of a whole batch,
-// and nil where nobody has said what that is.
+// and nil if its fields are unknown.
 func (b *Batch) Check(in sample.Schema) (sample.Schema, error) { return b.CheckSizes(in, nil, false) }
 
 // CheckSizes is Check for images of one of these shapes. Inside says that there is

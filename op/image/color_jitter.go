@@ -18,8 +18,8 @@ var _ = Ops.Add(recipe.NewOp[ColorJitter]("color_jitter", recipe.Between,
 	Replacing("ColorJitter(0.4, 0.4, 0.4, 0.1)").
 	Telling("order", "brightness", "contrast", "saturation", "hue", "applied"))
 
-// ColorJitter are the arguments of the operation color_jitter. What is not given does not
-// change.
+// ColorJitter are the arguments of the operation color_jitter. A property without one
+// does not change.
 type ColorJitter struct {
 	Brightness Range    `json:"brightness,omitempty" default:"0" example:"0.4"`
 	Contrast   Range    `json:"contrast,omitempty" default:"0" example:"0.4" doc:"as for brightness"`
@@ -40,8 +40,8 @@ func (*ColorJitter) Docs() map[string]string {
 	}
 }
 
-// bounds are the least and the greatest value, where one number means both sides of
-// the middle; none is what changes nothing.
+// bounds returns the least and the greatest value. One number means both sides of the
+// middle; none changes nothing.
 func (r Range) bounds(middle float64) [2]float64 {
 	switch len(r) {
 	case 0:

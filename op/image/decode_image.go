@@ -81,7 +81,7 @@ func (*DecodeImage) Refused() map[string]string {
 	return map[string]string{"frames": firstFrame, "num_frames": firstFrame, "page": firstFrame, "pages": firstFrame, "index": firstFrame}
 }
 
-// Options are what the arguments, complete and checked, ask of a decoder.
+// Options returns the decoder's options. The arguments must be complete and checked.
 func (d *DecodeImage) Options() media.Options {
 	o := media.Options{Orient: *d.Orient}
 	if d.Mode == "fast" {

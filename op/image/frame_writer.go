@@ -2,7 +2,7 @@ package image
 
 import "github.com/headrace/headrace/media"
 
-// FrameWriter puts the frames of clips where they belong in memory.
+// FrameWriter puts the frames of clips into their places in memory.
 type FrameWriter struct {
 	all, One media.Form // of the clips, and of a frame
 	to       []byte
@@ -47,7 +47,7 @@ func (w *FrameWriter) Repeat(i, from int) {
 	}
 }
 
-// plane is where a channel of frame i goes.
+// plane returns the memory for a channel of frame i.
 func (w *FrameWriter) plane(i, c, size int) []byte {
 	clip, frame := i/w.all.Frames, i%w.all.Frames
 	return w.to[((clip*w.One.Color.Channels()+c)*w.all.Frames+frame)*size:][:size]

@@ -12,7 +12,7 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-// MovingBoxes are the boxes of an image, and what has a row for each of them.
+// MovingBoxes are the boxes of an image, and the fields that have a row for each of them.
 type MovingBoxes struct {
 	from   int // the first step that moves them
 	dtype  tensor.DType

@@ -33,7 +33,7 @@ type Steps struct {
 	Boxes   *MovingBoxes // that the steps move; nil: none
 }
 
-// result finds a place for what comes out.
+// result finds a place for the result.
 func (p *Steps) result(t *core.Scope) {
 	p.Form, _ = media.Results(p.Steps.Form, p.Steps.Steps) // checked with the recipe
 	is := recipe.ImageType(p.Form)
@@ -97,7 +97,7 @@ func (p *Steps) Into(ctx context.Context, it *record.Record, t *core.Tool, row [
 // Decodes reports whether the steps begin with compressed bytes.
 func (p *Steps) Decodes() bool { return p.From.Kind != 0 }
 
-// FormOf is that of the stored image.
+// FormOf returns the form of the stored image.
 func (p *Steps) FormOf(it *record.Record) media.Form {
 	if p.Decodes() {
 		return media.Form{}
@@ -152,7 +152,7 @@ func (p *Steps) alike(it *record.Record, plan *media.Plan) error {
 	return nil
 }
 
-// made is the form of what the plan makes: of an image, or of clips as they are there.
+// made returns the form of the plan's result: of an image, or of clips as they are there.
 func (p *Steps) made(it *record.Record, t *core.Tool) media.Form {
 	f := t.Plan.Form()
 	if p.Frames != nil {
@@ -170,7 +170,7 @@ func (p *Steps) made(it *record.Record, t *core.Tool) media.Form {
 	return f
 }
 
-// affordable refuses clips that no memory could hold: files say what they like.
+// affordable refuses clips that no memory could hold, whatever their file states.
 func (p *Steps) affordable(it *record.Record, t *core.Tool) error {
 	f := p.made(it, t)
 	if n, most := f.Bytes(), it.Source.Lane.Limit(); n > most || n < 0 {
@@ -180,7 +180,7 @@ func (p *Steps) affordable(it *record.Record, t *core.Tool) error {
 	return nil
 }
 
-// draw carries the plan out, and writes what has this form.
+// draw carries the plan out, and writes a result of this form.
 func (p *Steps) draw(ctx context.Context, it *record.Record, t *core.Tool, form media.Form, dst []byte) error {
 	stride := form.RowBytes()
 	switch {
@@ -287,7 +287,7 @@ type Frames interface {
 	Play(ctx context.Context, it *record.Record, t *core.Tool, steps *fuse.Images, form media.Form, dst []byte) error
 }
 
-// StepNames finds the names of steps by what they are called in random draws.
+// StepNames returns the names of steps by their numbers in random draws.
 func StepNames(p fuse.Part) map[uint64]string {
 	names := make(map[uint64]string, len(p.Names))
 	for _, name := range p.Names {

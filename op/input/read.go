@@ -91,7 +91,7 @@ func (r *ReadShards) Check(sample.Schema) (sample.Schema, error) {
 	return out, nil
 }
 
-// schema is that of the samples, if it is known.
+// schema returns the schema of the samples, if it is known.
 func (r *ReadShards) schema() sample.Schema {
 	if r.Gives.Schema == nil {
 		return nil

@@ -113,8 +113,8 @@ func (o *Object) Check(sample.Schema) (sample.Schema, error) {
 	return out, nil
 }
 
-// schema is that of the samples: what the object gives, and their keys where it gives
-// none.
+// schema returns the schema of the samples: the object's fields, and a key if it is not
+// among them.
 func (o *Object) schema() sample.Schema {
 	if o.Gives.Schema == nil {
 		return nil

@@ -15,12 +15,12 @@ type Arrangement struct {
 	DType       tensor.DType // float32 or int16
 }
 
-// arrangementOf is that of n samples of each channel.
+// arrangementOf returns the arrangement of n samples of each channel.
 func arrangementOf(args *DecodeAudio, n, channels int) Arrangement {
 	return Arrangement{n, channels, args.Layout, args.Type().DType}
 }
 
-// Shape is that of the samples.
+// Shape returns the shape of the samples' array.
 func (a Arrangement) Shape() tensor.Shape {
 	switch a.Layout {
 	case "T":
@@ -31,7 +31,7 @@ func (a Arrangement) Shape() tensor.Shape {
 	return tensor.Shape{a.N, a.Channels}
 }
 
-// Width is how many bytes a sample of one channel takes.
+// Width returns the bytes of a sample of one channel.
 func (a Arrangement) Width() int {
 	if a.DType == tensor.Int16 {
 		return 2
@@ -39,7 +39,7 @@ func (a Arrangement) Width() int {
 	return 4
 }
 
-// Bytes is how many all samples take.
+// Bytes returns the bytes of all samples.
 func (a Arrangement) Bytes() int { return a.N * a.Channels * a.Width() }
 
 // fill writes samples to data, which has room for them, as read gives them: the channels

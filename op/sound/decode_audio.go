@@ -78,7 +78,8 @@ func (d DecodeAudio) Complete() recipe.Args {
 	return &d
 }
 
-// Samples is how many of a channel a window has at a rate; -1: all that there are.
+// Samples returns the number of samples of a channel in a window, at a rate; -1: all of
+// the recording.
 func (d *DecodeAudio) Samples(rate int) int64 {
 	if d.Duration == nil {
 		return -1
@@ -86,13 +87,14 @@ func (d *DecodeAudio) Samples(rate int) int64 {
 	return SamplesOf(*d.Duration, rate)
 }
 
-// SamplesOf is how many samples begin within so many seconds, from the first on. Seconds
-// are decimal numbers for people, so what is almost a whole number of samples is one.
+// SamplesOf returns the number of samples that begin within so many seconds, from the
+// first on. Seconds are decimal numbers that people write, so almost a whole number of
+// samples is one.
 func SamplesOf(seconds float64, rate int) int64 {
 	return int64(math.Floor(seconds*float64(rate) + 1e-6))
 }
 
-// Type is that of the samples. The arguments must be complete and checked.
+// Type returns the type of the samples. The arguments must be complete and checked.
 func (d *DecodeAudio) Type() sample.Type {
 	dtype, _ := tensor.ParseDType(d.DType)
 	length, channels := tensor.Unknown, tensor.Unknown

@@ -82,10 +82,10 @@ func (h *Heard) open(file sound.File, begin, end float64, args *DecodeAudio) err
 	return nil
 }
 
-// Rate is how many samples of each channel come in a second.
+// Rate returns the samples of each channel in a second.
 func (h *Heard) Rate() int { return h.rate }
 
-// Channels is how many come.
+// Channels returns the number of channels.
 func (h *Heard) Channels() int { return h.sound.Channels }
 
 // Damaged reports whether the file is not as it should be, as far as it was read.
@@ -94,7 +94,7 @@ func (h *Heard) Damaged() bool {
 	return ok && p.Damaged()
 }
 
-// Samples is how many of each channel the window has.
+// Samples returns the number of samples of each channel.
 func (h *Heard) Samples() int64 { return h.n }
 
 // Read decodes the window to all, which has room for it.
@@ -102,5 +102,5 @@ func (h *Heard) Read(ctx context.Context, all []float32) error {
 	return h.sound.Fill(ctx, all[:h.n*int64(h.Channels())])
 }
 
-// Close gives back what the decoder holds. The file is the caller's.
+// Close closes the decoder. The file is the caller's.
 func (h *Heard) Close() { h.sound.Close() }

@@ -14,7 +14,7 @@ It does not resample: decode at the preset's rate. A recording too short for one
 	`words = hr.files("words").decode_audio(16000, "mono", 1.0)`,
 	`words.log_mel("whisper").batch(32)`).Called("preset"))
 
-// LogMel are the arguments of the operation log_mel. Presets say what is not given.
+// LogMel are the arguments of the operation log_mel. Its preset has the defaults.
 type LogMel struct {
 	Field  string   `json:"field,omitempty" default:"audio" doc:"the field with the samples, float32 or int16 [time], which is removed"`
 	To     string   `json:"to,omitempty" default:"mel" doc:"the field for the spectrogram"`
@@ -43,7 +43,7 @@ func (*LogMel) Docs() map[string]string {
 	}
 }
 
-// Spec is what is to be made. The arguments must be complete.
+// Spec returns the specification of the spectrogram. The arguments must be complete.
 func (l *LogMel) Spec() mel.Spec {
 	s := mel.Presets[l.Preset]
 	for to, v := range map[*int]*int{&s.Rate: l.Rate, &s.FFT: l.FFT, &s.Window: l.Window, &s.Hop: l.Hop, &s.Mels: l.Mels} {
@@ -66,8 +66,8 @@ func (l *LogMel) Spec() mel.Spec {
 	return s
 }
 
-// Type is that of the spectrogram of so many samples, which may be unknown. The arguments
-// must be complete and checked.
+// Type returns the type of the spectrogram of so many samples, which may be unknown. The
+// arguments must be complete and checked.
 func (l *LogMel) Type(samples int) (sample.Type, error) {
 	s := l.Spec()
 	frames := tensor.Unknown

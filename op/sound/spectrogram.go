@@ -80,7 +80,7 @@ func (p *Spectrogram) Run(_ context.Context, it *record.Record, _ *core.Tool) er
 	return nil
 }
 
-// samples are those of the recording as float32 from -1 to 1. Give takes them back.
+// samples returns the recording as float32 from -1 to 1. Give takes the memory back.
 func (p *Spectrogram) samples(v *record.Values) (all []float32, give func()) {
 	b := v.Data(p.From)
 	if p.in.DType == tensor.Float32 {

@@ -28,7 +28,8 @@ func (s Standalone) Random() bool { return s.args.Start == "random" }
 // Keeps reports whether damaged recordings are decoded as far as they go.
 func (s Standalone) Keeps() bool { return s.args != nil && s.args.Damaged == "keep" }
 
-// Stream returns the number of the audio stream to decode, or -1 for the one players play.
+// Stream returns the number of the audio stream to decode, or -1 for the one that players
+// choose.
 func (s Standalone) Stream() int { return argument.OrElse(s.args.Stream, -1) }
 
 // Rate returns the samples per second, or 0 for those of the file.

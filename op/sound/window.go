@@ -49,7 +49,7 @@ func openAudio(open func(sound.Options) (sound.Stream, error), args *DecodeAudio
 	return w, err
 }
 
-// place finds where the window is, and how long it is.
+// place finds the start and the length of the window.
 func (a *AudioWindow) place(random func(n int) int) error {
 	all := a.Samples()
 	if a.args.Offset != nil {
@@ -86,21 +86,21 @@ func (a *AudioWindow) place(random func(n int) int) error {
 	return nil
 }
 
-// Shape is that of the samples.
+// Shape returns the shape of the samples' array.
 func (a *AudioWindow) Shape() tensor.Shape { return a.arrangement().Shape() }
 
-// Width is how many bytes a sample of one channel takes.
+// Width returns the bytes of a sample of one channel.
 func (a *AudioWindow) Width() int { return a.arrangement().Width() }
 
-// Bytes is how many all samples take.
+// Bytes returns the bytes of all samples.
 func (a *AudioWindow) Bytes() int { return a.arrangement().Bytes() }
 
 func (a *AudioWindow) arrangement() Arrangement {
 	return arrangementOf(a.args, int(a.n), a.Channels())
 }
 
-// Fill writes the samples to data, which has room for them. What it needs besides comes
-// from rooms.
+// Fill writes the samples to data, which has room for them. Other memory comes from
+// rooms.
 func (a *AudioWindow) Fill(data []byte, rooms *scratch.Pool) error {
 	return a.arrangement().fill(data, rooms, func(all []float32) error {
 		n, channels := a.n, int64(a.Channels())

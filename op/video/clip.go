@@ -144,10 +144,10 @@ func (c *VideoClip) Span() (begin, end float64) {
 	return c.span(c.args, c.frames, math.NaN())
 }
 
-// Form is that of the clip. Planes are rows of gray images.
+// Form returns the form of the clip. Planes are rows of gray images.
 func (c *VideoClip) Form() media.Form { return c.form }
 
-// Shape is that of the array with the clip.
+// Shape returns the shape of the array with the clip.
 func (c *VideoClip) Shape() tensor.Shape {
 	shape := c.form.Shape()
 	if c.planes != nil {
@@ -156,7 +156,7 @@ func (c *VideoClip) Shape() tensor.Shape {
 	return shape
 }
 
-// VideoInfo is what a video is.
+// VideoInfo describes a video.
 type VideoInfo struct {
 	Width       int       `json:"width"` // and height, of frames as they are displayed: turned
 	Height      int       `json:"height"`
@@ -170,7 +170,7 @@ type VideoInfo struct {
 	Color       ColorInfo `json:"color"`
 }
 
-// DescribeVideo tells what a video is.
+// DescribeVideo returns the description of a video.
 func DescribeVideo(v *video.Video) VideoInfo {
 	line, s := &v.Table.Line, &v.Stream
 	i := VideoInfo{

@@ -20,8 +20,8 @@ var (
 	rangeNames = map[av.Range]string{av.Limited: "tv", av.Full: "pc"}
 )
 
-// ColorInfo is how colours are coded, by FFmpeg's names; "" where the container does not
-// say it.
+// ColorInfo describes the coding of colours, by FFmpeg's names; "": the container does
+// not say it.
 type ColorInfo struct {
 	Primaries string `json:"primaries"`
 	Transfer  string `json:"transfer"`

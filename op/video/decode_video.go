@@ -164,7 +164,7 @@ func (d *DecodeVideo) Clip() (c av.Clip, err error) {
 	return c, c.Check()
 }
 
-// Options are what the arguments, complete and checked, ask of what makes pixels.
+// Options returns the decoder's options. The arguments must be complete and checked.
 func (d *DecodeVideo) Options() media.Options {
 	o := media.Options{Orient: *d.Orient, Square: d.Aspect == "square", MaxPixels: argument.OrElse(d.MaxPixels, 0)}
 	if d.Mode == "fast" {
@@ -187,7 +187,7 @@ func (d *DecodeVideo) PlanesOf(width, height int) yuv.Planes {
 	return yuv.Planes{Width: width, Height: height, Interleaved: d.Color == "nv12", Wide: d.DType == "uint16"}
 }
 
-// Form is that of clips. Planes are those of gray images of so many rows.
+// Form returns the form of clips. Planes are gray images of so many rows.
 func (d *DecodeVideo) Form() media.Form {
 	f := d.Options().Form()
 	if d.Planes() {
@@ -206,8 +206,8 @@ func (d *DecodeVideo) Form() media.Form {
 	return f
 }
 
-// Completed returns the arguments with all defaults filled in, or what is wrong with
-// those that do not depend on samples.
+// Completed returns the arguments with all defaults filled in, or an error about those
+// that do not depend on samples.
 func (d *DecodeVideo) Completed() (*DecodeVideo, error) {
 	errs := []error{argument.CheckTags(recipe.Completed(d))}
 	chosen := d.Start == "begin" || d.Start == "center"
@@ -277,7 +277,8 @@ func (d *DecodeVideo) Check(in sample.Schema) (sample.Schema, error) {
 	return out, nil
 }
 
-// Type is that of the field with clips. Planes are no image: they have no axes.
+// Type returns the type of the field with clips. Planes have no axes, as they are no
+// image.
 func (d *DecodeVideo) Type() sample.Type {
 	f := d.Form()
 	if !d.Planes() {
@@ -290,13 +291,13 @@ func (d *DecodeVideo) Type() sample.Type {
 // MatrixType is that of the field Matrix.
 var MatrixType = sample.TensorType(tensor.Int64, 4)
 
-// TimesType is that of the field Times.
+// TimesType returns the type of the field Times.
 func (d *DecodeVideo) TimesType() sample.Type { return d.ofFrames(tensor.Float64) }
 
 // KeepsFile reports whether the field with the file stays.
 func (d *DecodeVideo) KeepsFile() bool { return d.Window != "" }
 
-// WindowType is that of the field Window.
+// WindowType returns the type of the field Window.
 func (d *DecodeVideo) WindowType() sample.Type {
 	if f := d.Form(); f.Clips != 0 {
 		return sample.TensorType(tensor.Float64, f.Clips, 2)
@@ -304,7 +305,7 @@ func (d *DecodeVideo) WindowType() sample.Type {
 	return sample.TensorType(tensor.Float64, 2)
 }
 
-// MaskType is that of the field Mask.
+// MaskType returns the type of the field Mask.
 func (d *DecodeVideo) MaskType() sample.Type { return d.ofFrames(tensor.Bool) }
 
 // ofFrames is the type of a field with a value for each frame.

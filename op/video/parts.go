@@ -14,8 +14,8 @@ import (
 // mostWorking bounds what several decoders of one clip may take.
 const mostWorking = 1 << 30
 
-// Decoders is how many may decode the clip at once, on so many cores. Planes have one,
-// which sees to it that all frames are alike.
+// Decoders returns the number of decoders for the clip, on so many cores. Planes have
+// one, which sees to it that all frames are alike.
 func (c *VideoClip) Decoders(cores int) int {
 	if c.planes != nil {
 		return 1
@@ -23,12 +23,12 @@ func (c *VideoClip) Decoders(cores int) int {
 	return max(1, min(cores, c.clip.Parts(), int(mostWorking/c.decoding())))
 }
 
-// WorkingBytes is what decoding takes besides the result.
+// WorkingBytes returns the memory for decoding, besides the result.
 func (c *VideoClip) WorkingBytes(decoders int) int64 {
 	return c.clip.Bytes() + int64(decoders)*c.decoding()
 }
 
-// decoding is what one decoder takes, and what is done to its frames.
+// decoding returns the memory for one decoder and for the steps on its frames.
 func (c *VideoClip) decoding() int64 {
 	return c.working(c.decode.Form()) - c.clip.Bytes() + c.plan.WorkingBytes(nil, nil)
 }
@@ -105,7 +105,7 @@ type parts struct {
 
 func newParts(n int) *parts { return &parts{failed: make([]error, n)} }
 
-// each calls do for parts that nobody else has.
+// each calls do for parts that no other decoder has.
 func (p *parts) each(do func(part int) error) {
 	for {
 		i := int(p.next.Add(1)) - 1

@@ -24,7 +24,7 @@ func newPlanesWriter(args *DecodeVideo, plan *media.Plan) *planesWriter {
 	return &planesWriter{form: args.PlanesOf(plan.Width, plan.Height), orientation: max(plan.Orientation, 1)}
 }
 
-// planesForm is that of planes of upright frames of this form.
+// planesForm returns the form of the planes of upright frames of this form.
 func planesForm(args *DecodeVideo, f media.Form) media.Form {
 	f.Height, f.Width = args.PlanesOf(f.Width, f.Height).Shape()
 	f.Color = media.Gray
