@@ -72,6 +72,20 @@ func nextOf(t *testing.T, l *Loader) *Batch {
 	return b
 }
 
+// rowsUntilError counts the rows before the first error, which may be the end of the
+// epoch.
+func rowsUntilError(t *testing.T, l *Loader) (n int, err error) {
+	t.Helper()
+	for {
+		b, err := l.Next(t.Context())
+		if err != nil {
+			return n, err
+		}
+		n += b.Rows()
+		b.Release()
+	}
+}
+
 // inEpoch yields the batches that are left of an epoch, each released afterwards.
 func inEpoch(t *testing.T, l *Loader) iter.Seq[*Batch] { return batchesUntil(t, l, io.EOF) }
 
