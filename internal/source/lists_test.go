@@ -70,7 +70,7 @@ func TestRecentOrders(t *testing.T) {
 	for places, kept := range map[int64]int{mostOnTheirWay + 1: 3, mostOnTheirWay / 4: 7, 0: 100} {
 		var r Recent
 		for epoch := range 100 {
-			r.Keep(epoch, places, func(int64) int64 { return -1 }) // kept anew, it still counts once
+			r.Keep(epoch, places, func(int64) int64 { return -1 }) // kept again, it still counts once
 			r.Keep(epoch, places, func(place int64) int64 { return place + int64(epoch) })
 			for e := range epoch + 3 {
 				at := r.Known(e)
