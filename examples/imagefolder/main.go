@@ -30,8 +30,8 @@ func load(_ context.Context, path string) (media.Pixels, error) {
 	if err != nil {
 		return media.Pixels{}, err
 	}
-	return media.Decode(data, media.Options{Orient: true},
-		[]media.Step{{Op: media.Resize{Size: 256}}, {Op: media.CenterCrop{Height: 224, Width: 224}}}, nil)
+	steps := []media.Step{{Op: media.Resize{Size: 256}}, {Op: media.CenterCrop{Height: 224, Width: 224}}}
+	return media.Decode(data, media.Options{Orient: true}, steps, nil)
 }
 
 func run(folder string) error {
