@@ -6,8 +6,8 @@ import (
 	"github.com/headrace/headrace/op/core"
 )
 
-// facts are what a stage means for a whole program. Those of the program are the sum of
-// all its stages'.
+// facts tell how a stage affects the whole program. Those of the program are the sum of
+// its stages'.
 type facts struct {
 	drops     bool // some samples may be left out on purpose
 	makes     bool // some may be made into several

@@ -78,9 +78,9 @@ func changes(f fuse.Flow) bool {
 	return false
 }
 
-// Lost says that the weights do not hold for a whole epoch, and what comes instead. An
-// epoch has so many samples at most, if that is not 0; empty: they hold, or nobody knows
-// better.
+// Lost says that the weights do not hold for a whole epoch, and which shares come
+// instead. An epoch has so many samples at most, if that is not 0; empty: the weights
+// hold, as far as is known.
 func (m Mix) Lost(most int64) string {
 	if m.All && most > 0 && (m.Most == 0 || most < m.Most) {
 		m.Most = most
@@ -116,8 +116,8 @@ func (m Mix) Lost(most int64) string {
 		m.Name, words.Thousands(first), words.Thousands(m.Most), strings.Join(asked, ", "), strings.Join(given, ", "))
 }
 
-// counts is how many samples have come when the first source ends, and how many of each
-// at the end of an epoch, on average.
+// counts returns the number of samples that have come when the first source ends, and
+// that of each source at the end of an epoch, on average.
 func (m Mix) counts(sum float64) (first int64, counts []float64) {
 	counts = make([]float64, len(m.Weights))
 	for left := float64(m.Most); left > 1e-6 && sum > 0; {

@@ -64,7 +64,7 @@ func (b *builder) alike(m *fuse.Merge, i int) {
 	b.Schema = whole
 }
 
-// route divides samples among branches. What they give is alike, so it does not matter
+// route divides samples among branches. These give the same fields, so it does not matter
 // with which of them one goes on.
 func (b *builder) route(r *fuse.Route) error {
 	choose, err := chooser(r, b.Schema, b.Columns.Of[r.By])

@@ -79,10 +79,10 @@ func (e *Export) identity() Identity {
 	return i
 }
 
-// State is where the loader is to start.
+// State returns the state from which the loader is to start.
 func (e *Export) State() headrace.State { return e.journal.State }
 
-// Complete returns what was written, once it is, be it by an earlier run.
+// Complete returns the manifest when all is written, even by an earlier run.
 func (e *Export) Complete() (Manifest, bool) { return e.manifest, e.complete }
 
 // Saved is the number of samples that the next run need not make again.
@@ -214,7 +214,7 @@ func (e *Export) Finish(end headrace.State) (Manifest, error) {
 	return m, remove(e.path("journal.json"))
 }
 
-// Close lets go of the files. What the last checkpoint covers is there for the next run.
+// Close closes the files. The next run goes on from the last checkpoint.
 func (e *Export) Close() {
 	if e.format != nil {
 		e.format.close()

@@ -22,7 +22,7 @@ type journal struct {
 	Files    []File         `json:"files"`
 }
 
-// Identity is what has to be the same for a run to be gone on with.
+// Identity has the settings that must be the same for a run to be resumed.
 type Identity struct {
 	Target       string `json:"target"` // "npy", or the name of the shards; the folder may have another name next time
 	Recipe       string `json:"recipe"` // fingerprint
@@ -52,7 +52,7 @@ type File struct {
 	Complete bool   `json:"complete,omitempty"` // it has its name; false: it is a part. In a manifest all are complete, and it is left out
 }
 
-// parseJournal reads a journal, and refuses one that nobody here can have written.
+// parseJournal reads a journal, and refuses one that this command cannot have written.
 func parseJournal(text []byte) (j journal, err error) {
 	if err := strict(text, &j); err != nil {
 		return journal{}, err

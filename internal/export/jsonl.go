@@ -61,7 +61,7 @@ func (w *objects) encode(block *bytes.Buffer, scratch []byte, columns []column, 
 	return scratch, nil
 }
 
-// appendJSON writes an array as a list of lists, and returns what comes after it.
+// appendJSON writes an array as a list of lists, and returns the data after it.
 func appendJSON(dst []byte, d tensor.DType, shape tensor.Shape, data []byte) (_, rest []byte, err error) {
 	if len(shape) == 0 {
 		dst, err = appendNumber(dst, d, data)

@@ -21,7 +21,7 @@ type kind struct {
 // kinds are all there are, by what --out calls them. Each registers itself.
 var kinds = map[string]kind{}
 
-// Targets are how targets begin.
+// Targets returns the beginnings of targets.
 func Targets() (all []string) {
 	for _, name := range append(slices.Sorted(maps.Keys(kinds)), "npy") {
 		all = append(all, name+":")
@@ -29,7 +29,7 @@ func Targets() (all []string) {
 	return all
 }
 
-// format is how samples become files.
+// format writes samples to files.
 type format interface {
 	write(columns []column, rows, epoch int) error
 	due() bool               // the journal should be written now
@@ -40,7 +40,7 @@ type format interface {
 	close()       // leave them as they are
 }
 
-// records are how samples become parts of a shard.
+// records encode samples as parts of a shard.
 type records interface {
 	// encode writes a sample into a block. The number is that of the sample among all.
 	// Several are encoded at once; scratch may be used, and is returned for the next.

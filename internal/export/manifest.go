@@ -55,7 +55,7 @@ func (m Manifest) Bytes() (n int64) {
 	return n
 }
 
-// parseManifest reads a manifest, and refuses one that nobody here can have written.
+// parseManifest reads a manifest, and refuses one that this command cannot have written.
 func parseManifest(text []byte) (m Manifest, err error) {
 	if err := strict(text, &m); err != nil {
 		return Manifest{}, err

@@ -72,7 +72,7 @@ func openParquet(o Options, run Run) (records, error) {
 	return w, err
 }
 
-// parquetType is that of a field of one number a sample.
+// parquetType returns the type of a field of one number a sample.
 func parquetType(f headrace.Field) (t parquet.Type, number bool) {
 	if f.Kind != sample.Tensor || len(f.Shape) > 0 {
 		return t, false

@@ -119,8 +119,8 @@ func (w *shards) encode(columns []column, at, n, epoch int) error {
 	return errors.Join(errs...)
 }
 
-// add writes a sample into the shard at hand, or into the next where that would become
-// too large.
+// add writes a sample into the current shard, or into the next if that would become too
+// large.
 func (w *shards) add(block []byte) error {
 	if w.current != nil {
 		o := w.options
@@ -168,7 +168,7 @@ func (w *shards) end() error {
 	return nil
 }
 
-// convert makes a shard of the blocks in a part, which it leaves where it is.
+// convert makes a shard of the blocks in a part, which stays.
 func (w *shards) convert(c converter, blocks *part) (bytes int64, err error) {
 	if err := blocks.buffer.Flush(); err != nil {
 		return 0, err

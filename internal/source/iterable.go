@@ -18,9 +18,9 @@ import (
 // Endless means the length of a source of which nobody knows it.
 const Endless = 1 << 48
 
-// Iterable are contents that an object of Python yields, one after the other: nobody
-// knows how many, or can ask for one of them. One worker reads them, while the source
-// does. Another run begins where one stood only with the object's own state.
+// Iterable are contents that an object of Python yields, one after the other. Their
+// number is unknown, and none can be asked for. One worker reads them, while the source
+// does. A run can only be resumed by the object's own state.
 type Iterable struct {
 	object
 	work   *core.Env

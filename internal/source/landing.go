@@ -14,8 +14,8 @@ import (
 const rowsAhead = 2
 
 // landing is a sample that its worker has, and that has no values yet. Its record goes
-// ahead of it, gets a row of a batch, and says where that is; then the worker writes the
-// arrays there. Where the record is dropped on its way, the sample is thrown away.
+// ahead, gets a row of a batch, and brings that back; then the worker writes the arrays
+// there. If the record is dropped on its way, so is the sample.
 type landing struct {
 	of     *Iterable
 	rowed  chan struct{} // closed when it is known where the row is, or that there is none
@@ -62,7 +62,7 @@ func (l *landing) room(ctx context.Context, field int) []byte {
 	return l.row[field]
 }
 
-// offer says where the row is. It is written to until the sample has landed.
+// offer gives the row, which is written to until the sample has landed.
 func (l *landing) offer(row [][]byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,7 +86,7 @@ func (l *landing) land(out []extern.Value, err error) (wanted bool) {
 	return !l.dropped
 }
 
-// take returns what has landed, which is the caller's.
+// take returns the values that have landed. They are the caller's.
 func (l *landing) take() ([]extern.Value, error) {
 	<-l.landed
 	l.mu.Lock()

@@ -125,7 +125,7 @@ func (l *Lister) List(ctx context.Context, p fuse.Plan, rank, world int) (all []
 	return all, classes, nil
 }
 
-// contents are those of a source, for one loader.
+// contents returns the contents of a source, for one loader.
 func (l *Lister) contents(ctx context.Context, s *fuse.Source) (Contents, error) {
 	found, ok := l.found[s.Name]
 	if !ok {
@@ -137,8 +137,8 @@ func (l *Lister) contents(ctx context.Context, s *fuse.Source) (Contents, error)
 	return found.Again(), nil
 }
 
-// suffixes are those of the files that a folder is listed for: arrays, recordings and
-// videos, where the recipe reads any, and images, unless it decodes none.
+// suffixes returns the suffixes of files that a folder is listed for: arrays, recordings
+// and videos, if the recipe reads any, and images, unless it decodes none.
 func suffixes(r recipe.Recipe) (all []string) {
 	found := map[string][]string{}
 	for _, s := range r.All() {

@@ -19,7 +19,7 @@ type drawn struct {
 	numbers []int64 // of samples, list by list
 }
 
-// places is how many the epoch has.
+// places returns the number of places in the epoch.
 func (d *drawn) places() int64 {
 	if d.starts != nil {
 		return int64(len(d.starts) - 1)
@@ -27,8 +27,8 @@ func (d *drawn) places() int64 {
 	return int64(len(d.numbers))
 }
 
-// cut makes lists of what a sampler has given: their number, their lengths, and the
-// sample numbers. nil: they do not add up.
+// cut makes lists of a sampler's numbers: their number, their lengths, and the samples.
+// nil: they do not add up.
 func cut(all []int64) *drawn {
 	if len(all) == 0 || all[0] < 0 || all[0] > int64(len(all)-1) {
 		return nil
@@ -61,8 +61,8 @@ func (l *Listing) sampled() bool {
 	return ok
 }
 
-// drawnOf is what a sampler has given for an epoch that is known; nil: it is not, or
-// there is no sampler.
+// drawnOf returns the sampler's numbers for an epoch; nil: it is not known, or there is
+// no sampler.
 func (l *Listing) drawnOf(epoch int) *drawn {
 	o, ok := l.Order.(*sampled)
 	if !ok {
@@ -82,7 +82,7 @@ func (l *Listing) SplitOf(s order.Split, epoch int) order.Split {
 	return s
 }
 
-// Know learns what a sampler gives in an epoch that a run goes on in.
+// Know asks the sampler for the numbers of an epoch that a run goes on in.
 func (l *Listing) Know(ctx context.Context, epoch int) error {
 	if !l.sampled() {
 		return nil

@@ -55,7 +55,7 @@ func (o *object) Late(where *record.Columns) {
 	o.late, o.name = true, where.Of["key"]
 }
 
-// begins finds the places of what a sample has.
+// begins finds the places of a sample's fields.
 func (o *object) begins(w *core.Env, s *fuse.Source, gives, schema sample.Schema, where *record.Columns) {
 	o.python = &python.Function{Env: w, Name: s.Name}
 	o.python.Gives(gives)

@@ -52,7 +52,7 @@ func (l *Listing) ends(n int64) bool {
 	return true
 }
 
-// Contents is what the samples of a source are read from. They are numbered from 0.
+// Contents has the samples of a source, which are numbered from 0.
 type Contents interface {
 	Len() int64
 	Key(index int64) string // a name for people
@@ -145,7 +145,7 @@ func (l *Listing) Places() int64 {
 	return l.Drawn()
 }
 
-// Drawn is how many samples come in an epoch.
+// Drawn returns the number of samples that come in an epoch.
 func (l *Listing) Drawn() int64 {
 	if l.Order != nil {
 		return l.Order.Len()
@@ -153,7 +153,8 @@ func (l *Listing) Drawn() int64 {
 	return l.Contents.Len()
 }
 
-// Expected is how many of them are this rank's: about as many, where places are lists.
+// Expected returns the number of them that are this rank's. If places are lists, it is
+// about that.
 func (l *Listing) Expected() int64 {
 	n := l.Split.Len()
 	if l.Lists() && n < l.Split.Samples {
@@ -250,7 +251,7 @@ func (l *Listing) Late(w *core.Env, where *record.Columns) core.Op {
 // Stream returns the function of an object that is iterated over.
 func (l *Listing) Stream() *python.Function { return l.Contents.(*Iterable).python }
 
-// Iterated tells whether nobody knows how many samples there are.
+// Iterated reports whether the number of samples is unknown.
 func (l *Listing) Iterated() bool {
 	_, ok := l.Contents.(*Iterable)
 	return ok

@@ -17,7 +17,7 @@ import (
 	"github.com/headrace/headrace/sample"
 )
 
-// stream is the reading of one epoch of what is iterated over.
+// stream is the reading of one epoch of an iterated source.
 type stream struct {
 	*Iterable
 	ctx   context.Context
@@ -74,8 +74,8 @@ func (r *stream) record(pos int64) *record.Record {
 	return it
 }
 
-// read has the worker give its samples. Where the object says where it is, another worker
-// goes on there when one has died.
+// read has the worker give its samples. If the object has a state, another worker goes on
+// from there when one has died.
 func (r *stream) read() error {
 	id := sample.ID{Source: r.Source.Name, Epoch: r.epoch, Index: int64(r.epoch)}
 	call := &extern.Call{ID: id, Key: r.Source.Name, OneByOne: r.Source.Limit != nil}
@@ -153,7 +153,7 @@ func (r *stream) place(item, field int) []byte {
 	return l.room(r.ctx, field)
 }
 
-// end is what becomes of an epoch whose samples have ended, with an error or without.
+// end ends an epoch whose samples have ended, with an error or without.
 func (r *stream) end(err error) {
 	if err == nil && len(r.ahead) > 0 {
 		err = errGone

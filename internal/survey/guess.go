@@ -61,7 +61,7 @@ func (f *Survey) loosen(check func() error) {
 	}
 }
 
-// tighten makes the extents what the first sample told.
+// tighten makes the extents those of the first sample.
 func (f *Survey) tighten() {
 	for _, g := range f.guesses {
 		g.pin()

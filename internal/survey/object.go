@@ -14,8 +14,8 @@ import (
 	"github.com/headrace/headrace/sample"
 )
 
-// object finds out what the samples of an object are, where its step does not say so:
-// those of the first one.
+// object finds the fields of an object's samples by its first one, if its step does not
+// say them.
 func (f *Survey) object(ctx context.Context, r recipe.Recipe, s recipe.Step, call *recipe.Call) (gives recipe.Gives, err error) {
 	nothing := mistake(r, s.Name, errors.New("has no gives and no sample to find it from: set gives"))
 	if call.Length != nil && *call.Length == 0 {

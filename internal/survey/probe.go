@@ -18,9 +18,8 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-// probing replaces a step of which it is not known what it gives. It takes
-// the first sample that comes, remembers what is made of that, and gives the keys of
-// samples.
+// probing replaces a step whose results are not known. It takes the first sample that
+// comes, remembers its results, and gives the keys of samples.
 type probing struct {
 	call     *recipe.Call
 	chain    []recipe.Step // functions that are called one after the other; nil: there is one
@@ -121,8 +120,8 @@ func (p *probe) Run(ctx context.Context, it *record.Record, _ *core.Tool) error 
 	return nil
 }
 
-// look calls the function. Where it makes several samples, the first tells; where it
-// makes none, the next one that comes.
+// look calls the function. If it makes several samples, the first tells; if it makes
+// none, the next sample is tried.
 func (p *probe) look(ctx context.Context, it *record.Record) error {
 	c := p.Call(it)
 	defer p.Done(c)

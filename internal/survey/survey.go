@@ -43,7 +43,7 @@ type Survey struct {
 // AtEnd finds out at the end of an epoch what no sample has told.
 type AtEnd func(context.Context) (found bool, err error)
 
-// Made is what a function has made of a batch.
+// Made is a batch that a function has made.
 type Made struct {
 	Gives sample.Schema
 	Bytes int
@@ -75,7 +75,7 @@ func makes(r recipe.Recipe) bool {
 	return false
 }
 
-// Needed tells whether some function of Python does not say what it gives.
+// Needed reports whether some function of Python does not say its results.
 func Needed(r recipe.Recipe) bool {
 	for _, s := range r.All() {
 		if recipe.TraitsOf(s.Args).Call.Unknown() {
@@ -135,7 +135,7 @@ func (f *Survey) one(ctx context.Context, r recipe.Recipe, before []recipe.Step,
 	return args.(recipe.Giving).WithGives(gives), nil
 }
 
-// joined is how many steps, from the first on, are one chain.
+// joined returns the number of steps, from the first on, that are one chain.
 func (f *Survey) joined(before, steps []recipe.Step) int {
 	n := 1
 	alone := f.Separate || recipe.Batched(before)
@@ -145,7 +145,7 @@ func (f *Survey) joined(before, steps []recipe.Step) int {
 	return n
 }
 
-// together finds out what the steps of a chain give, after others: it is called once.
+// together finds the results of the steps of a chain, after others: it is called once.
 func (f *Survey) together(ctx context.Context, r recipe.Recipe, before recipe.Chain, steps []recipe.Step, branch bool) error {
 	var first *recipe.Step // that does not say it
 	for i, s := range steps {
@@ -177,7 +177,7 @@ func inBranch(r recipe.Recipe, name string) error {
 	return mistake(r, name, errors.New("has no gives, and is in a branch, which may have no first sample to find it from: set gives"))
 }
 
-// step finds out what a step gives, after these.
+// step finds the results of a step, after these.
 func (f *Survey) step(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step,
 	call *recipe.Call, branch bool) (gives recipe.Gives, err error) {
 	if branch {
@@ -207,8 +207,8 @@ func bare(gives sample.Schema, r recipe.Recipe) sample.Schema {
 	return gives
 }
 
-// try has functions called with a sample, after steps. Asks is the step that does not
-// say what it gives.
+// try has functions called with a sample, after steps. Asks is the step whose results are
+// not known.
 func (f *Survey) try(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step,
 	asks string, p *probing, failures *recipe.Failures) error {
 	prefix := recipe.Recipe{Seed: r.Seed, Steps: append(slices.Clone(before),
@@ -218,7 +218,7 @@ func (f *Survey) try(ctx context.Context, r recipe.Recipe, before recipe.Chain, 
 	return err
 }
 
-// collate finds out what a function makes of the first batch.
+// collate finds the results of a function for the first batch.
 func (f *Survey) collate(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step,
 	t recipe.Traits) (gives recipe.Gives, err error) {
 	b := recipe.Batches{Size: t.Batches.Size, Collate: t.Batches.Collate}
