@@ -57,15 +57,8 @@ func (p *Function) goOn(ctx context.Context, c *extern.Call) (done bool, err err
 		} else {
 			own = true
 		}
-		if v.Kind != sample.Text && !own {
-			memory := []byte(nil)
-			if i < len(c.Room) && c.Room[i] != nil {
-				memory = c.Room[i][:len(v.Data)]
-			} else {
-				memory = host.Heap.Take(len(v.Data))
-			}
-			copy(memory, v.Data)
-			v.Data = memory
+		if !own {
+			v = host.copied(c, i, v)
 		}
 		c.Out, c.Same = append(c.Out, v), append(c.Same, -1)
 	}

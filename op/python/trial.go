@@ -147,22 +147,27 @@ func (h *Host) recall(name string, p *extern.Pool, c *extern.Call, gives sample.
 	c.Keep, c.Took = t.keep, t.call.Took
 	c.Out, c.Same = c.Out[:0], c.Same[:0]
 	for i, k := range order {
-		v := t.out[k]
-		if v.Kind != sample.Text {
-			var memory []byte
-			if i < len(c.Room) && c.Room[i] != nil {
-				memory = c.Room[i][:len(v.Data)]
-			} else {
-				memory = h.Heap.Take(len(v.Data))
-			}
-			copy(memory, v.Data)
-			v.Data = memory
-		}
-		c.Out, c.Same = append(c.Out, v), append(c.Same, -1)
+		c.Out, c.Same = append(c.Out, h.copied(c, i, t.out[k])), append(c.Same, -1)
 	}
 	p.Made(c, t.links)
 	c.Took = 0 // it was before the run
 	return true
+}
+
+// copied returns result i of a call in the row that it has, or in memory of its own.
+func (h *Host) copied(c *extern.Call, i int, v extern.Value) extern.Value {
+	if v.Kind == sample.Text {
+		return v
+	}
+	var memory []byte
+	if i < len(c.Room) && c.Room[i] != nil {
+		memory = c.Room[i][:len(v.Data)]
+	} else {
+		memory = h.Heap.Take(len(v.Data))
+	}
+	copy(memory, v.Data)
+	v.Data = memory
+	return v
 }
 
 // find returns the trial of a call; a run needs it once.

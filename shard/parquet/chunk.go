@@ -132,9 +132,6 @@ func (r *chunkReader) dictionary(packed []byte) error {
 	if e := r.header.encoding; e != encodingPlain && e != encodingPlainDictionary {
 		return r.wrong("a dictionary is encoded as %s", encodingName(e))
 	}
-	if r.c.list {
-		return r.listDictionary(packed)
-	}
 	raw, err := r.unpack(packed, r.header.unpacked)
 	if err != nil {
 		return err
@@ -144,6 +141,9 @@ func (r *chunkReader) dictionary(packed []byte) error {
 		return r.wrong("a dictionary of %d bytes is said to have %d values", len(raw), r.header.values)
 	}
 	r.hasDict = true
+	if r.c.list {
+		return r.listDictionary(raw)
+	}
 	from := r.base(r.at, packed, raw, r.codec)
 	return r.decode(&r.dict, encodingPlain, raw, from, int(r.header.values))
 }

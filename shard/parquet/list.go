@@ -129,15 +129,7 @@ func (r *chunkReader) listPage(packed []byte) error {
 }
 
 // listDictionary makes a block of the dictionary of a list column.
-func (r *chunkReader) listDictionary(packed []byte) error {
-	raw, err := r.unpack(packed, r.header.unpacked)
-	if err != nil {
-		return err
-	}
-	if r.header.values > 8*int64(len(raw)) {
-		return r.wrong("a dictionary of %d bytes is said to have %d values", len(raw), r.header.values)
-	}
-	r.hasDict = true
+func (r *chunkReader) listDictionary(raw []byte) (err error) {
 	if r.c.meaning == asText {
 		if r.dictNumbers, err = appendTexts(nil, encodingPlain, raw, int(r.header.values), nil, mostTexts); err != nil {
 			return r.failed(err)
