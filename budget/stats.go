@@ -27,24 +27,11 @@ func (b *Budget) Stats() Stats {
 	return Stats{Limit: b.limit, Used: b.used, Peak: b.peak, Forced: b.forced, Waiting: b.waiting, Purposes: slices.Clone(b.purposes)}
 }
 
-// Overshoot is the number of bytes by which the limit was exceeded at the worst moment.
-func (s Stats) Overshoot() int64 { return max(0, s.Peak-s.Limit) }
-
-// Limit is the number of bytes that the budget was made with.
-func (b *Budget) Limit() int64 { return b.limit }
-
 // Used is the number of bytes granted and reserved now.
 func (b *Budget) Used() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.used
-}
-
-// Peak is the largest number of bytes that were used at once.
-func (b *Budget) Peak() int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.peak
 }
 
 // ByPurpose is the number of bytes used now for each purpose.

@@ -156,11 +156,6 @@ func NewTrace(w io.Writer, o TraceOptions) *Trace {
 	return t
 }
 
-// Hooks are for runs that shall be traced from their beginning.
-func (t *Trace) Hooks() pipe.Hooks {
-	return pipe.Hooks{Span: t.Span, Stage: func(i pipe.StageInfo) func(pipe.StageStats) { t.Stage(i); return nil }}
-}
-
 // Stage tells of a stage, before its spans: stages are shown in this order. It is a
 // hook of a run, or told of stages that run already.
 func (t *Trace) Stage(i pipe.StageInfo) {

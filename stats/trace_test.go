@@ -80,7 +80,7 @@ func TestTraceOfARun(t *testing.T) {
 		merged := pipe.Merge([]pipe.Flow[int]{pipe.From("numbers", pipetest.Numbers{N: 3})},
 			pipe.MergeOpts{Name: "merge", Order: pipe.RoundRobin})
 		f := pipe.Map(pipe.Map(merged, slow, pipe.Opts{Name: "read", Ordered: true}), slow, pipe.Opts{Name: "decode", Ordered: true})
-		run, err := pipe.Start(t.Context(), f, pipe.Config{Hooks: trace.Hooks(), Epoch: 4, Failures: pipe.Policy{Skip: true, Count: -1}})
+		run, err := pipe.Start(t.Context(), f, pipe.Config{Hooks: pipe.Hooks{Span: trace.Span, Stage: func(i pipe.StageInfo) func(pipe.StageStats) { trace.Stage(i); return nil }}, Epoch: 4, Failures: pipe.Policy{Skip: true, Count: -1}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -85,15 +85,6 @@ func OrientationOf(a, b, c, d int64) Orientation {
 // Swaps reports whether width and height change places.
 func (o Orientation) Swaps() bool { return o >= Transpose }
 
-// DisplaySize returns the size of frames as they are displayed, with stored samples:
-// turned, but not stretched to square ones.
-func (s *Stream) DisplaySize() (width, height int) {
-	if s.Orientation.Swaps() {
-		return s.Height, s.Width
-	}
-	return s.Width, s.Height
-}
-
 // Color says what the numbers of a frame mean, by the code points of ITU-T H.273. 0
 // means what the container does not say: the stream itself may.
 type Color struct {

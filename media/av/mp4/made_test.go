@@ -157,8 +157,8 @@ func TestOrientations(t *testing.T) {
 		if s.Orientation != av.Orientation(i+1) {
 			t.Errorf("%v is orientation %d, want %d", m, s.Orientation, i+1)
 		}
-		if w, h := s.DisplaySize(); (w == 48) != (i >= 4) || w+h != 64+48 {
-			t.Errorf("%v is displayed as %d×%d", m, w, h)
+		if s.Orientation.Swaps() != (i >= 4) || s.Width != 64 || s.Height != 48 {
+			t.Errorf("%v of %d×%d is turned: %v", m, s.Width, s.Height, s.Orientation.Swaps())
 		}
 	}
 }

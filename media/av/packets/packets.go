@@ -89,14 +89,6 @@ type about struct {
 	Streams []Stream `json:"streams"`
 }
 
-// Size is how many bytes the packets take: those of the text are not counted.
-func (f *File) Size() (n int64) {
-	for i := range f.Packets {
-		n += row + int64(len(f.Packets[i].Data)+len(f.Packets[i].Side))
-	}
-	return n
-}
-
 // Append writes the packets behind b.
 func (f *File) Append(b []byte) ([]byte, error) {
 	text, err := json.Marshal(about{f.Format, f.Streams})

@@ -77,7 +77,7 @@ func TestOtherCodings(t *testing.T) {
 	for code, want := range map[uint16]bool{0x02: true, 0x11: true, 0x31: true, 0x55: true, 0xFF: true, 0x38: false, 0x40: false} {
 		b := file(1, 2)
 		binary.LittleEndian.PutUint16(b[20:], code)
-		_, err := Open(b)
+		_, err := open(sound.InMemory(b), false)
 		if errors.Is(err, sound.ErrCoded) != want || err == nil || !strings.Contains(err.Error(), fmt.Sprintf("0x%04x", code)) {
 			t.Errorf("%#x: %v", code, err)
 		}
@@ -99,7 +99,7 @@ func TestHighestByteFirst(t *testing.T) {
 		b = append(b, 0, 1, 0, 0, 0x1F, 0x40, 0, 0, 0, 0, 0, byte(len(c.bytes)))
 		b = binary.BigEndian.AppendUint16(b, c.bits)
 		b = append(append(b, "data\x00\x00\x00"...), byte(len(c.bytes)))
-		f, err := Open(append(b, c.bytes...))
+		f, err := open(sound.InMemory(append(b, c.bytes...)), false)
 		if err != nil {
 			t.Fatal(c, err)
 		}

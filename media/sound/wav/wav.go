@@ -99,9 +99,6 @@ const (
 
 var errWAV = errors.New("wav: the file is damaged")
 
-// Open finds the recording in the memory of a file.
-func Open(file []byte) (*File, error) { return open(sound.InMemory(file), false) }
-
 func open(file *sound.Content, keep bool) (*File, error) {
 	head, err := file.Bytes(0, len(w64Riff))
 	if err != nil {

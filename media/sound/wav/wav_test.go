@@ -27,7 +27,7 @@ func TestReading(t *testing.T) {
 	if !errors.Is(err, sound.ErrUnknown) || s != nil {
 		t.Fatal("nobody has registered the format", err)
 	}
-	f, err := Open(file(0, 1<<14, -1<<15, 1<<13))
+	f, err := open(sound.InMemory(file(0, 1<<14, -1<<15, 1<<13)), false)
 	if err != nil || f.Info() != (sound.Info{Rate: 8000, Channels: 2, Samples: 2}) {
 		t.Fatal(f, err)
 	}
@@ -91,7 +91,7 @@ func FuzzOpen(f *testing.F) {
 	wide[32] = 8
 	f.Add(wide)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r, err := Open(b)
+		r, err := open(sound.InMemory(b), false)
 		apart, same := Format.OpenAt(&disk{data: b}, sound.Options{})
 		if fmt.Sprint(err) != fmt.Sprint(same) {
 			t.Fatalf("in memory: %v; from a disk: %v", err, same)
