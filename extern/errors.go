@@ -82,8 +82,7 @@ type StartError struct {
 
 func (e *StartError) Error() string {
 	text := fmt.Sprintf("no worker of %s can start: %v", e.Stage, e.Cause)
-	var call *CallError
-	if errors.As(e.Cause, &call) && call.Traceback != "" {
+	if call, ok := errors.AsType[*CallError](e.Cause); ok && call.Traceback != "" {
 		text += "\n" + strings.TrimRight(call.Traceback, "\n")
 	}
 	if e.Last != "" {

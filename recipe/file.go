@@ -137,8 +137,7 @@ func (p *reader) loader(v rawjson.Value, path string, d decode.Decoder) json.Raw
 			out = append(out, ',')
 		}
 		filled, err := p.vars.Fill(member, true)
-		var bad rawjson.BadText
-		if errors.As(err, &bad) {
+		if _, ok := errors.AsType[rawjson.BadText](err); ok {
 			name, _ := rawjson.Unquote(quoted)
 			d.Wrong(argument.Join(path, name), err)
 		}

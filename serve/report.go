@@ -13,16 +13,13 @@ import (
 
 func describe(err error) wire.Error {
 	e := wire.Error{Code: code(err), Message: report.Failure(err), Step: report.Step(err)}
-	var stage *pipe.StageError
-	if errors.As(err, &stage) {
+	if stage, ok := errors.AsType[*pipe.StageError](err); ok {
 		e.Stage, e.Source, e.Epoch, e.Position = stage.Stage, stage.Source, &stage.Epoch, &stage.Pos
 	}
-	var bad *sample.Error
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*sample.Error](err); ok {
 		e.Key, e.Index, e.Output = pathJSON(bad.Key), &bad.Index, bad.Output.Numbers()
 	}
-	var call *extern.CallError
-	if errors.As(err, &call) {
+	if call, ok := errors.AsType[*extern.CallError](err); ok {
 		e.RemoteType, e.RemoteMessage, e.RemoteTraceback = call.Type, call.Message, call.Traceback
 	}
 	return e

@@ -23,8 +23,7 @@ type doubts struct {
 func (d *doubts) of(path string) func(fd int) error {
 	return func(fd int) error {
 		err := d.judge.Check(fd, path, d.data)
-		var doubt *trust.Doubt
-		if errors.As(err, &doubt) {
+		if doubt, ok := errors.AsType[*trust.Doubt](err); ok {
 			d.mu.Lock()
 			defer d.mu.Unlock()
 			d.all = append(d.all, doubt)

@@ -106,13 +106,11 @@ func (d Decoder) Into(v rawjson.Value, dst reflect.Value, path string) {
 		return
 	}
 	is := v.Describe()
-	var by replaced
-	if errors.As(err, &by) {
+	if by, ok := errors.AsType[replaced](err); ok {
 		is += ", here " + by.with.Describe()
 	}
 
-	var bad rawjson.BadText
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[rawjson.BadText](err); ok {
 		d.Wrong(path, fmt.Errorf("is %s, which %w", is, bad))
 	} else {
 		d.Wrong(path, fmt.Errorf("is %s: must be %s", is, argument.Takes(dst.Type())))

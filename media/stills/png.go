@@ -12,8 +12,7 @@ import (
 func decodePNG(dst media.Pixels, src []byte, _ *media.Info) error {
 	img, err := png.Decode(bytes.NewReader(src))
 	if err != nil {
-		var unsupported png.UnsupportedError
-		if errors.As(err, &unsupported) {
+		if _, ok := errors.AsType[png.UnsupportedError](err); ok {
 			return fmt.Errorf("%w: %w", media.ErrUnsupported, err)
 		}
 		if err == png.FormatError("not enough pixel data") {
