@@ -46,9 +46,11 @@ func hire(d design, from listing, host *python.Host) (w crew, err error) {
 	return w, nil
 }
 
+// callsPython reports whether any step needs workers: a function of samples, or one that
+// orders them, whose arguments have a method CallsPython.
 func callsPython(r recipe.Recipe) bool {
 	for _, s := range r.All() {
-		if python.NeedsWorkers(s.Args) {
+		if _, calls := s.Args.(interface{ CallsPython() }); calls || recipe.TraitsOf(s.Args).Call != nil {
 			return true
 		}
 	}

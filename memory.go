@@ -6,11 +6,11 @@ import (
 
 	"github.com/headrace/headrace/arena"
 	"github.com/headrace/headrace/budget"
+	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/machine"
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/op/input"
-	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 )
@@ -105,7 +105,7 @@ func inHand(d design, rows int) int {
 	if call == nil || call.Kind != recipe.MapCall {
 		return 0
 	}
-	return (workersOf(call.Workers)*python.PerWorkerFor(nil, call.Gives.Schema) - 1) / rows
+	return (workersOf(call.Workers)*extern.InHand(nil, call.Gives.Schema) - 1) / rows
 }
 
 // lastCall returns the call of the last step before batches; nil: it calls nothing.

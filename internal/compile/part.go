@@ -40,7 +40,7 @@ func (b *builder) add(p fuse.Part) (err error) {
 	switch {
 	case p.Step == nil:
 		next = b.images(p)
-	case python.IsPython(p.Step.Args):
+	case recipe.TraitsOf(p.Step.Args).Call != nil:
 		if s.python, s.known, err = b.python(p); err == nil {
 			s.python.Stage = s.name
 		}

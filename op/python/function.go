@@ -295,15 +295,3 @@ func (p *Function) Foresee(_ *record.Record, t *core.Tool) (bytes int64) {
 
 	return bytes
 }
-
-// IsPython tells whether a step is a function of Python, called on samples.
-func IsPython(args recipe.Args) bool {
-	return recipe.TraitsOf(args).Call != nil
-}
-
-// NeedsWorkers reports whether a step needs the workers of a [Host]: a function, or what
-// orders samples. Steps of no operation say so with a method CallsPython.
-func NeedsWorkers(args recipe.Args) bool {
-	_, calls := args.(interface{ CallsPython() })
-	return calls || IsPython(args)
-}

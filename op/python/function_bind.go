@@ -41,7 +41,7 @@ var kinds = map[recipe.CallKind]extern.Kind{
 
 // open has workers for the function.
 func (p *Function) open(call *recipe.Python, o extern.Options, f *recipe.Failures) (err error) {
-	p.PerWorker = PerWorkerFor(o.In, o.Gives)
+	p.PerWorker = extern.InHand(o.In, o.Gives)
 	if call.Where == "thread" {
 		p.Shared = call.Seed
 	}
@@ -79,32 +79,4 @@ func (p *Function) gives(all, in, out sample.Schema, where *record.Columns) {
 		}
 		p.Out = append(p.Out, Field{f.Name, typ, at})
 	}
-}
-
-// Samples in hand for each worker: as many as one takes at a time, and as many again that
-// wait for it meanwhile.
-const (
-	mostHands  = 128
-	usualHands = 16      // where it is not known how large samples are
-	handsBytes = 1 << 20 // that those of one worker come to
-)
-
-// PerWorkerFor is how many samples a worker has in hand that takes and gives values of
-// these types.
-func PerWorkerFor(in, out sample.Schema) int {
-	bytes := int64(0)
-	for _, f := range append(in[:len(in):len(in)], out...) {
-		switch {
-		case f.Type.Kind == sample.Text, f.Type.Kind == sample.Object:
-			bytes += 100
-		case f.Type.Axes != "" && !f.Type.Fixed():
-			return 4
-		case !f.Type.Fixed():
-			return usualHands
-		default:
-			n, _ := f.Type.Shape.Bytes(f.Type.DType)
-			bytes += n
-		}
-	}
-	return int(min(max(handsBytes/max(1, bytes), 4), mostHands))
 }

@@ -81,25 +81,6 @@ func TestThreadsThatShareGeneratorsAreOne(t *testing.T) {
 	}
 }
 
-func TestSamplesInHand(t *testing.T) {
-	field := func(t sample.Type) sample.Schema { return sample.Schema{{Name: "x", Type: t}} }
-	image := sample.TensorType(tensor.Uint8, tensor.Unknown, tensor.Unknown, 3)
-	image.Axes = "HWC"
-	for want, s := range map[int]sample.Schema{
-		mostHands:       field(sample.TensorType(tensor.Int64)),
-		4:               field(sample.TensorType(tensor.Float32, 1<<20)),
-		16:              field(sample.TensorType(tensor.Float32, tensor.Unknown)),
-		1 << 20 / 16384: field(sample.TensorType(tensor.Uint8, 16384)),
-	} {
-		if n := PerWorkerFor(s, nil); n != want || PerWorkerFor(nil, s) != want {
-			t.Errorf("%v: %d, want %d", s, n, want)
-		}
-	}
-	if n := PerWorkerFor(field(image), nil); n != 4 {
-		t.Errorf("images of any size: %d", n)
-	}
-}
-
 // A result has the type that was said, and an image the bounds of images.
 func TestResultsThatFit(t *testing.T) {
 	image := sample.TensorType(tensor.Uint8, tensor.Unknown, 4, 3)
