@@ -78,6 +78,9 @@ func TestEveryOperationTellsItsDraws(t *testing.T) {
 			}
 		}
 	})
+	if testing.Short() {
+		return // too few were drawn to say that some were not
+	}
 	for _, op := range recipetest.Transforms() {
 		if got, want := slices.Sorted(maps.Keys(told[op.Name])), slices.Sorted(slices.Values(op.Told)); !slices.Equal(got, want) {
 			t.Errorf("%s tells %v, its description says %v", op.Name, got, want)

@@ -3,6 +3,7 @@ package recipe_test
 import (
 	"encoding/json"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -331,15 +332,30 @@ func TestEverythingIsDocumented(t *testing.T) {
 		if n := fieldsIn(reflect.TypeOf(op.New()).Elem()); len(args) != n {
 			t.Errorf("%s has %d arguments of %d fields", op.Name, len(args), n)
 		}
+		for _, f := range argument.FieldsOf(op.New()) {
+			for _, tag := range regexp.MustCompile(`(\w+):"`).FindAllStringSubmatch(string(f.Tag), -1) {
+				if !slices.Contains(knownTags, tag[1]) {
+					t.Errorf("%s: %s has a tag %s, which nobody reads: there are %v", op.Name, f.Name, tag[1], knownTags)
+				}
+			}
+		}
 		for _, a := range args {
-			if a.Name != strings.ToLower(a.Name) || a.Doc == "" || a.Takes == "" || strings.HasPrefix(a.Takes, "recipe.") {
-				t.Errorf("%s: %+v", op.Name, a)
+			switch {
+			case a.Doc == "":
+				t.Errorf("%s: %s has no text: give it a tag doc, or a line in Docs", op.Name, a.Name)
+			case a.Name != strings.ToLower(a.Name):
+				t.Errorf("%s: %s is not in small letters", op.Name, a.Name)
+			case a.Takes == "" || strings.HasPrefix(a.Takes, "recipe."):
+				t.Errorf("%s: nothing says what %s takes: %+v", op.Name, a.Name, a)
 			}
 		}
 	}
 }
 
 // fieldsIn counts the fields of a struct, those of embedded ones too.
+// knownTags are those that an argument of an operation may have.
+var knownTags = strings.Fields("json doc min max example default choices field required unit python")
+
 func fieldsIn(t reflect.Type) (n int) {
 	for i := range t.NumField() {
 		if f := t.Field(i); f.Anonymous {

@@ -109,7 +109,8 @@ func TestSchemaTakesWhatIsRight(t *testing.T) {
 			_, err = f.Check()
 		}
 		if err != nil {
-			t.Errorf("%s: the examples of its arguments are wrong: %v", op.Name, err)
+			t.Errorf("%s: the examples of its arguments are wrong, or it fits after none of the beginnings in places, "+
+				"to which one can be added; after the first: %v", op.Name, err)
 		}
 		if err := validate(string(f.JSON())); err != nil {
 			t.Errorf("%s: %v", op.Name, err)

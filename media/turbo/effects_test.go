@@ -51,7 +51,7 @@ func TestKernelsEqualGo(t *testing.T) {
 		})
 	})
 	for name := range kernels {
-		if tried[name] < 50 {
+		if tried[name] < 50 && !testing.Short() {
 			t.Errorf("the kernel %s was tried %d times", name, tried[name])
 		}
 	}
