@@ -10,8 +10,8 @@ const (
 	handsBytes = 1 << 20 // that those of one worker come to
 )
 
-// InHand returns the number of samples in hand for each worker that takes and gives values
-// of these types.
+// InHand returns the number of samples in hand for each worker that takes and gives
+// values of these types.
 func InHand(in, out sample.Schema) int {
 	bytes := int64(0)
 	for _, f := range append(in[:len(in):len(in)], out...) {
