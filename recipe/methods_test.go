@@ -160,8 +160,8 @@ func pythonModules() map[string]string {
 		}
 	}
 	return map[string]string{
-		"_operations.py":   fmt.Sprintf(moduleForm, strings.Join(imports, ""), strings.Join(named, ""), text),
-		"_recipe/steps.py": fmt.Sprintf(listsForm, strings.Join(images, ""), others()),
+		"_operations.py": fmt.Sprintf(moduleForm, strings.Join(imports, ""), strings.Join(named, ""), text),
+		"_steps.py":      fmt.Sprintf(listsForm, strings.Join(images, ""), others()),
 	}
 }
 

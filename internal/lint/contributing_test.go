@@ -168,7 +168,7 @@ var whole = map[string]int{"random_solarize": 5, "gaussian_blur": 8}
 
 // isMade tells of pages and code that are made of descriptions; this page and this test
 // name examples, too.
-var isMade = below("python/src/headrace/_operations.py", "python/src/headrace/_recipe/steps.py", "docs/guide/", "CONTRIBUTING.md",
+var isMade = below("python/src/headrace/_operations.py", "python/src/headrace/_steps.py", "docs/guide/", "CONTRIBUTING.md",
 	"internal/lint/contributing_test.go", "examples/")
 
 // checkWhole returns the files of an example that no row has, and complains if there are
@@ -209,7 +209,7 @@ var isPath = regexp.MustCompile(`^[a-z_][\w.-]*(/[\w.-]+)*/?$`)
 func isProduct(path string) bool {
 	return !strings.HasSuffix(path, "_test.go") && !strings.HasSuffix(path, ".md") &&
 		!strings.Contains(path, "testdata/") && !strings.Contains(path, "test/") &&
-		path != "python/src/headrace/_operations.py" && path != "python/src/headrace/_recipe/steps.py" &&
+		path != "python/src/headrace/_operations.py" && path != "python/src/headrace/_steps.py" &&
 		!strings.HasPrefix(path, "python/tests") && !below("docs/", "examples/", "bench/",
 		"findings/", "scripts/tests/", "scripts/shard_goldens.py")(path)
 }

@@ -13,7 +13,7 @@ import pytest
 
 import headrace as hr
 from headrace._client.program import find_program
-from headrace._recipe.steps import ON_IMAGES
+from headrace._steps import ON_IMAGES
 
 Step = Callable[..., hr.Pipeline]
 

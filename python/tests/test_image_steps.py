@@ -12,7 +12,7 @@ from torchvision.transforms import v2
 
 import headrace as hr
 from films import ffmpeg
-from headrace._recipe.steps import INSTEAD
+from headrace._steps import INSTEAD
 from steps import ON_PIXELS, operations, step_on_images
 
 pytestmark = pytest.mark.usefixtures("one_engine")

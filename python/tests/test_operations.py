@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import headrace as hr
-from headrace._recipe.steps import INSTEAD
 from headrace._report import hints
 from headrace._report.hints import no_method
+from headrace._steps import INSTEAD
 
 SIGNATURES = Path(__file__).with_name("signatures.txt")
 

@@ -21,7 +21,7 @@ import functions
 import headrace as hr
 from conftest import pipeline
 from headrace._client.program import find_program
-from headrace._recipe.steps import ON_IMAGES
+from headrace._steps import ON_IMAGES
 from steps import of_schema, operations, right
 
 TRAIN = """\

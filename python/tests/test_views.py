@@ -9,7 +9,7 @@ from PIL import Image
 
 import headrace as hr
 from headrace._client.program import find_program
-from headrace._recipe.steps import ON_IMAGES
+from headrace._steps import ON_IMAGES
 from headrace.errors import RecipeError, SampleError
 
 SIZES = [(40, 60), (64, 48), (50, 50), (33, 91)]

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from .._steps import ON_IMAGES
 from ..errors import RecipeError
 from .functions import BARE
 from .step import Step
-from .steps import ON_IMAGES
 
 
 def views_of(count: Any, steps: Any, named: Mapping[str, Any]) -> Iterator[tuple[str, Callable[..., Any]]]:

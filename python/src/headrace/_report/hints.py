@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 
-from .._recipe.steps import INSTEAD
+from .._steps import INSTEAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
