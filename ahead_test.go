@@ -1,6 +1,6 @@
 //go:build cgo && !headrace_debug
 
-package headrace
+package headrace_test
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/tier"
 	"github.com/headrace/headrace/op/core"
@@ -63,7 +64,7 @@ func TestRoomIsReservedBeforeTheCall(t *testing.T) {
 		}()
 		for _, name := range calls {
 			await(t, filepath.Join(folder, name), os.O_RDONLY)
-			if n := l.budget.ByPurpose()[core.ForDecoder] + l.budget.ByPurpose()[core.ForFiles]; n < largeAhead {
+			if n := l.Budget().ByPurpose()[core.ForDecoder] + l.Budget().ByPurpose()[core.ForFiles]; n < largeAhead {
 				t.Errorf("%s, %s: %d bytes are reserved, where %d may be made", steps, name, n, largeAhead)
 			}
 			await(t, filepath.Join(folder, name+".on"), os.O_WRONLY)
@@ -121,7 +122,7 @@ func TestNobodyWaitsForRoomForEver(t *testing.T) {
 			if rows != c.rows {
 				t.Errorf("%s, %s: %d came, want %d", what, order, rows, c.rows)
 			}
-			if s := l.budget.Stats(); s.Forced == 0 || s.Peak < largeAhead {
+			if s := l.Budget().Stats(); s.Forced == 0 || s.Peak < largeAhead {
 				t.Errorf("%s, %s: %+v", what, order, s)
 			}
 			nothingHeld(t, l)

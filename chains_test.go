@@ -1,4 +1,4 @@
-package headrace
+package headrace_test
 
 import (
 	"encoding/json"
@@ -15,6 +15,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	. "github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/internal/recipetest"
@@ -97,8 +98,8 @@ func TestPassesGiveThePixelsOfTheOneOperation(t *testing.T) {
 		for i := range one {
 			for k := range one[i] {
 				if one[i][k] != many[i][k] {
-					rt.Fatalf("%s: batch %d, row %d (%s) differs: %s", steps, i, k, one[i][k].key,
-						firstDifference(one[i][k].pixels, many[i][k].pixels))
+					rt.Fatalf("%s: batch %d, row %d (%s) differs: %s", steps, i, k, one[i][k].Key,
+						firstDifference(one[i][k].Pixels, many[i][k].Pixels))
 				}
 			}
 		}

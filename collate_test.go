@@ -1,6 +1,6 @@
 //go:build cgo
 
-package headrace
+package headrace_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	. "github.com/headrace/headrace"
 	"github.com/headrace/headrace/arena"
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/leak"
@@ -54,7 +55,7 @@ func TestBatchesThatDoNotFit(t *testing.T) {
 	for _, b := range held {
 		b.Release()
 	}
-	if used, slots := l.Stats().Memory.Used, l.arena.Stats(); used > 1<<20 || slots.Leased != 0 {
+	if used, slots := l.Stats().Memory.Used, l.Arena().Stats(); used > 1<<20 || slots.Leased != 0 {
 		t.Errorf("%d bytes are in use; %+v", used, slots)
 	}
 	nothingHeld(t, l)
@@ -97,15 +98,15 @@ func TestCollateIsWrittenIntoTheBatch(t *testing.T) {
 		defer l.Close()
 		var mu sync.Mutex
 		calls := 0
-		do := l.compiled.Collating.Make
-		l.compiled.Collating.Make = func(ctx context.Context, a batch.Job) (batch.Made, error) {
+		do := l.Compiled().Collating.Make
+		l.Compiled().Collating.Make = func(ctx context.Context, a batch.Job) (batch.Made, error) {
 			m, err := do(ctx, a)
 			mu.Lock()
 			defer mu.Unlock()
 			calls++
 			for i, v := range m.Values {
 				if is := record.Overlap(a.Slot, v.Data); is != (len(v.Shape) > 0) {
-					t.Errorf("%s %v is written into the batch: %v", l.compiled.Collating.Out[i].Name, v.Shape, is)
+					t.Errorf("%s %v is written into the batch: %v", l.Compiled().Collating.Out[i].Name, v.Shape, is)
 				}
 			}
 			return m, err
@@ -130,23 +131,27 @@ func TestSlotsOfCollate(t *testing.T) {
 	for _, c := range []struct {
 		workers, slots int // 5 are there for any batch
 		memory         int64
-		trial          *trial
+		tries          int // workers of a profile; 0: it is none
 	}{
-		{1, 6, 1 << 30, nil},
-		{3, 10, 1 << 30, nil},
-		{3, 7, int64(15 * slot), nil},
-		{3, 5, int64(6 * slot), nil},
-		{3, 2, int64(2*slot + slot/2), nil},
-		{1, 20, 1 << 60, &trial{1 << 30, 8}},
-		{1, 10, 1 << 60, &trial{int64(20 * slot), 8}},
+		{1, 6, 1 << 30, 0},
+		{3, 10, 1 << 30, 0},
+		{3, 7, int64(15 * slot), 0},
+		{3, 5, int64(6 * slot), 0},
+		{3, 2, int64(2*slot + slot/2), 0},
+		{1, 20, 1 << 30, 8},
+		{1, 10, int64(20 * slot), 8},
 	} {
 		steps := `{"files":{"pattern":%q,"root":"/","label":"parent"}},{"batch":{"size":2,"collate":{"function":"stages:renamed","fields":["label"],"workers":%d,"gives":{"twice":{"dtype":"int32","shape":[400000]}}}}}`
-		l, err := Open(t.Context(), parseRecipe(t, steps, root, c.workers), Config{Memory: &c.memory}, Options{Python: pythonHere(t), trial: c.trial})
+		config, o := Config{Memory: &c.memory}, Options{Python: pythonHere(t)}
+		if c.tries > 0 {
+			config, o = Config{Memory: new(int64(1 << 60))}, o.Tried(c.memory, c.tries)
+		}
+		l, err := Open(t.Context(), parseRecipe(t, steps, root, c.workers), config, o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		if n := l.arena.Stats().Slots; n != c.slots {
+		if n := l.Arena().Stats().Slots; n != c.slots {
 			t.Errorf("%d workers and %d slots of memory have %d slots, want %d", c.workers, c.memory/int64(slot), n, c.slots)
 		}
 	}

@@ -1,4 +1,4 @@
-package headrace
+package headrace_test
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/headrace/headrace"
 	"github.com/headrace/headrace/recipe"
 )
 

@@ -1,4 +1,4 @@
-package headrace
+package headrace_test
 
 import (
 	"bufio"
@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	. "github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/internal/report"
@@ -225,8 +226,9 @@ func TestDeadLettersThatCannotBeCompleted(t *testing.T) {
 	for _, end := range []func(*Loader) error{(*Loader).Finish, (*Loader).Close} {
 		var warned []string
 		root := phototest.Folder(t, 4)
-		l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: new(1)}, Options{Warn: func(code, message string) { warned = append(warned, code+": "+message) }})
-		l.dead = report.NewDeadLetters(lossyFile{}, 0, l.options.Warn)
+		warn := func(code, message string) { warned = append(warned, code+": "+message) }
+		l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: new(1)}, Options{Warn: warn})
+		l.BuryIn(report.NewDeadLetters(lossyFile{}, 0, warn))
 		if got := drain(t, l); len(got) != 1 {
 			t.Errorf("%d batches", len(got))
 		}

@@ -1,4 +1,4 @@
-package headrace
+package headrace_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/phototest"
@@ -155,7 +156,7 @@ func TestAFailureThatWrapsEOFEndsNoEpoch(t *testing.T) {
 	leak.Check(t)
 	l := openLoader(t, augmented(t, phototest.Folder(t, 8), `{"size":4}`), Config{Epochs: new(1)}, Options{})
 	for _, end := range []error{io.EOF, pipe.ErrDone} {
-		l.compiled.Flow = pipe.Map(pipe.From(l.sources[0].Name, l.sources[0]), func(_ context.Context, it *record.Record) (*batch.Batch, error) {
+		l.Compiled().Flow = pipe.Map(pipe.From(l.Sources()[0].Name, l.Sources()[0]), func(_ context.Context, it *record.Record) (*batch.Batch, error) {
 			return nil, &sample.Error{Key: it.Key, Err: end}
 		}, pipe.Opts{Name: "fail"})
 		if err := l.Start(State{}, nil); err != nil {

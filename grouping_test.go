@@ -1,4 +1,4 @@
-package headrace
+package headrace_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	. "github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/npy"
 	"github.com/headrace/headrace/internal/phototest"
@@ -47,7 +48,7 @@ var beforeClass = regexp.MustCompile(`/[^"]*(/class)`)
 func shownBatch(t *testing.T, b *Batch) string {
 	t.Helper()
 	var s strings.Builder
-	for _, f := range b.rows.Slots.Layout.Fields {
+	for _, f := range b.Inside().Slots.Layout.Fields {
 		if f.DType == tensor.Invalid {
 			var names []string
 			for _, key := range b.Text(f.Name) {

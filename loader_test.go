@@ -1,104 +1,53 @@
-package headrace
+package headrace_test
 
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	. "github.com/headrace/headrace"
 	"github.com/headrace/headrace/arena"
 	"github.com/headrace/headrace/internal/leak"
+	"github.com/headrace/headrace/internal/loadertest"
 	"github.com/headrace/headrace/internal/phototest"
-	"github.com/headrace/headrace/media"
-	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
-	"github.com/headrace/headrace/recipe"
 )
 
-// row is a sample as a consumer sees it.
-type row struct {
-	key    string
-	label  int64
-	pixels string
-}
+// The names that these tests have for what all tests of loaders share.
+type row = loadertest.Row
 
-func parseRecipe(t *testing.T, steps string, args ...any) recipe.Recipe {
-	t.Helper()
-	r, err := recipe.Parse(fmt.Appendf(nil, `{"headrace":1,"seed":7,"steps":[`+steps+`]}`, args...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-// augmented reads a folder in a random order with random crops and flips.
-func augmented(t *testing.T, root, batch string) recipe.Recipe {
-	return parseRecipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},{"shuffle":{"seed":3}},
-		"decode_image",{"random_resized_crop":{"size":16}},"random_flip",{"batch":%s}`, root, batch)
-}
-
-func openLoader(t *testing.T, r recipe.Recipe, c Config, o Options) *Loader {
-	t.Helper()
-	l, err := Open(t.Context(), r, c, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := l.Start(l.Info().State, nil); err != nil {
-		t.Fatal(err)
-	}
-	return l
-}
-
-// nextOf is the next batch.
-func nextOf(t *testing.T, l *Loader) *Batch {
-	t.Helper()
-	b, err := l.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-// rowsUntilError counts the rows before the first error, which may be the end of the
-// epoch.
-func rowsUntilError(t *testing.T, l *Loader) (n int, err error) {
-	t.Helper()
-	for {
-		b, err := l.Next(t.Context())
-		if err != nil {
-			return n, err
-		}
-		n += b.Rows()
-		b.Release()
-	}
-}
-
-// inEpoch yields the batches that are left of an epoch, each released afterwards.
-func inEpoch(t *testing.T, l *Loader) iter.Seq[*Batch] { return batchesUntil(t, l, io.EOF) }
+var (
+	parseRecipe    = loadertest.Recipe
+	augmented      = loadertest.Augmented
+	openLoader     = loadertest.Open
+	nextOf         = loadertest.Next
+	inEpoch        = loadertest.Epoch
+	rowsUntilError = loadertest.RowsUntilError
+	drain          = loadertest.Drain
+	rows           = loadertest.Rows
+	compare        = loadertest.Compare
+	photographs    = loadertest.Photographs
+	augmentedRow   = loadertest.AugmentedRow
+	sequential     = loadertest.Sequential
+	stream         = loadertest.Stream
+	cutAnywhere    = loadertest.CutAnywhere
+)
 
 // inAll yields the batches that are left of all epochs.
-func inAll(t *testing.T, l *Loader) iter.Seq[*Batch] { return batchesUntil(t, l, pipe.ErrDone) }
-
-func batchesUntil(t *testing.T, l *Loader, end error) iter.Seq[*Batch] {
+func inAll(t *testing.T, l *Loader) iter.Seq[*Batch] {
 	return func(yield func(*Batch) bool) {
 		t.Helper()
 		for more := true; more; {
 			b, err := l.Next(t.Context())
 			switch {
-			case errors.Is(err, end):
+			case errors.Is(err, pipe.ErrDone):
 				return
 			case errors.Is(err, io.EOF):
 			case err != nil:
@@ -109,90 +58,6 @@ func batchesUntil(t *testing.T, l *Loader, end error) iter.Seq[*Batch] {
 			}
 		}
 	}
-}
-
-// drain returns the batches of an epoch, row by row.
-func drain(t *testing.T, l *Loader) (all [][]row) {
-	t.Helper()
-	for b := range inEpoch(t, l) {
-		all = append(all, rows(t, b))
-	}
-	return all
-}
-
-func rows(t *testing.T, b *Batch) []row {
-	t.Helper()
-	image, ok := b.Tensor("image")
-	if !ok || image.Shape[0] != b.Rows() {
-		t.Fatalf("the images are %v of %d rows", image.Shape, b.Rows())
-	}
-	label, _ := b.Tensor("label")
-	keys := b.Text("key")
-	n := len(image.Data) / b.Rows()
-	out := make([]row, b.Rows())
-	for i := range out {
-		out[i] = row{keys[i], int64(binary.NativeEndian.Uint64(label.Data[8*i:])), string(image.Data[i*n : (i+1)*n])}
-	}
-	return out
-}
-
-// sequential is what the loader should yield for augmented recipes, by a plain loop
-// over the files.
-func sequential(t *testing.T, root string, epoch int, keep func(key string) bool) []row {
-	t.Helper()
-	paths := photographs(t, root)
-	permutation := order.Permute(int64(len(paths)), 3, epoch)
-	var out []row
-	for pos := range int64(len(paths)) {
-		if index := permutation.At(pos); keep(paths[index]) {
-			out = append(out, augmentedRow(t, paths, epoch, index))
-		}
-	}
-	return out
-}
-
-func photographs(t *testing.T, root string) []string {
-	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(root, "*", "*.jpg"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.Sort(paths)
-	return paths
-}
-
-// augmentedRow is what becomes of one file.
-func augmentedRow(t *testing.T, paths []string, epoch int, index int64) row {
-	t.Helper()
-	steps := []media.Step{
-		{Op: media.RandomResizedCrop{Height: 16, Width: 16}, ID: order.OpID("random_resized_crop")},
-		{Op: media.RandomFlip{P: 0.5}, ID: order.OpID("random_flip")},
-	}
-	data, err := os.ReadFile(paths[index])
-	if err != nil {
-		t.Fatal(err)
-	}
-	info, err := media.Probe(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var plan media.Plan
-	if err := media.MakePlan(info, media.Options{Orient: true}, steps, order.NewKey(7, epoch, order.SourceID("files"), index), &plan); err != nil {
-		t.Fatal(err)
-	}
-	decoder, err := media.DecoderFor(media.JPEG)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pixels := make([]byte, 16*16*3)
-	if err := decoder.DecodeInto(pixels, 48, data, &info, &plan); err != nil {
-		t.Fatal(err)
-	}
-	label := int64(0)
-	if strings.Contains(paths[index], "class1") {
-		label = 1
-	}
-	return row{paths[index], label, string(pixels)}
 }
 
 func all(string) bool { return true }
@@ -208,20 +73,6 @@ func TestBatchesAreThoseOfASequentialLoop(t *testing.T) {
 		}
 		if _, err := l.Next(t.Context()); !errors.Is(err, pipe.ErrDone) {
 			t.Fatalf("after the last epoch: %v", err)
-		}
-	}
-}
-
-func compare(t *testing.T, what string, got, want [][]row) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%s: %d batches, expected %d", what, len(got), len(want))
-	}
-	for i := range got {
-		for r := range want[i] {
-			if len(got[i]) != len(want[i]) || got[i][r] != want[i][r] {
-				t.Fatalf("%s: batch %d has other rows (%d, expected %d; the first other is %d)", what, i, len(got[i]), len(want[i]), r)
-			}
 		}
 	}
 }
@@ -351,8 +202,8 @@ func TestDropLastAndPaths(t *testing.T) {
 		"decode_image",{"center_crop":{"size":[8,9]}},{"batch":{"size":2,"drop_last":true}}`, root)
 	l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
 	got := drain(t, l)
-	if len(got) != 1 || got[0][0].key != "class0/000.jpg" || got[0][0].label != 5 || got[0][1].label != -6 || len(got[0][0].pixels) != 8*9*3 {
-		t.Fatalf("%d batches, the first of keys %q %q", len(got), got[0][0].key, got[0][1].key)
+	if len(got) != 1 || got[0][0].Key != "class0/000.jpg" || got[0][0].Label != 5 || got[0][1].Label != -6 || len(got[0][0].Pixels) != 8*9*3 {
+		t.Fatalf("%d batches, the first of keys %q %q", len(got), got[0][0].Key, got[0][1].Key)
 	}
 	if l.Info().BatchesPerEpoch != 1 {
 		t.Fatalf("%d batches were promised", l.Info().BatchesPerEpoch)

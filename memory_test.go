@@ -1,4 +1,4 @@
-package headrace
+package headrace_test
 
 import (
 	"flag"
@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	. "github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/pipe"

@@ -1,12 +1,13 @@
 //go:build cgo && !headrace_debug
 
-package headrace
+package headrace_test
 
 import (
 	"encoding/binary"
 	"fmt"
 	"testing"
 
+	. "github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/tier"
 	"github.com/headrace/headrace/sample"

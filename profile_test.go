@@ -1,4 +1,4 @@
-package headrace
+package headrace_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/pipe"

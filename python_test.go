@@ -1,6 +1,6 @@
 //go:build cgo
 
-package headrace
+package headrace_test
 
 import (
 	"crypto/sha256"
@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/headrace/headrace"
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/tier"
@@ -96,7 +97,7 @@ func nothingHeld(t *testing.T, l *Loader) {
 	if n := l.Stats().Memory.Used; n != 0 {
 		t.Errorf("%d bytes of the budget are still held", n)
 	}
-	if n := python.HostOf(l.work).Heap.Held(); n != 0 {
+	if n := python.HostOf(l.Work()).Heap.Held(); n != 0 {
 		t.Errorf("%d bytes of the heap are still held, after Close", n)
 	}
 }

@@ -1,5 +1,5 @@
 //go:build race
 
-package headrace
+package headrace_test
 
 const underRace = true

@@ -1,4 +1,4 @@
-package headrace
+package headrace_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	. "github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/internal/tier"
@@ -126,7 +127,7 @@ func TestOrigins(t *testing.T) {
 
 func checkOrigin(t *testing.T, l *Loader, o Origin, key string) {
 	t.Helper()
-	source := l.sources[0]
+	source := l.Sources()[0]
 	place := order.Permute(22, 3, o.ID.Epoch)
 	if index := place.At(o.ID.Pos); o.Replaced == nil && index != o.ID.Index || o.Replaced != nil && index != o.Replaced.ID.Index {
 		t.Errorf("%+v: at this position stands index %d", o, index)

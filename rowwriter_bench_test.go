@@ -1,12 +1,13 @@
 //go:build cgo
 
-package headrace
+package headrace_test
 
 import (
 	"fmt"
 	"syscall"
 	"testing"
 
+	. "github.com/headrace/headrace"
 	"github.com/headrace/headrace/recipe"
 )
 

@@ -1,6 +1,6 @@
 //go:build cgo
 
-package headrace
+package headrace_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	. "github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/tier"
 	"github.com/headrace/headrace/op/python"
@@ -50,8 +51,8 @@ func TestRowsAreWhatIsStored(t *testing.T) {
 			if len(got) < 40 || strings.Contains(steps, `"drop_last":false`) && len(got) != 58 {
 				t.Errorf("%d samples", len(got))
 			}
-			if (l.compiled.Writers == nil) != (round%4 == 0) || s.compiled.Writers != nil {
-				t.Errorf("rows are written by %v, and split by %v", l.compiled.Writers, s.compiled.Writers)
+			if (l.Compiled().Writers == nil) != (round%4 == 0) || s.Compiled().Writers != nil {
+				t.Errorf("rows are written by %v, and split by %v", l.Compiled().Writers, s.Compiled().Writers)
 			}
 			nothingHeld(t, l)
 			nothingHeld(t, s)
@@ -145,7 +146,7 @@ func TestRowsInHandLieInThePool(t *testing.T) {
 	root, _ := pictureFolder(t, 64)
 	r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},{"map":{"function":"rows:slow","workers":1,"gives":{"key":"text","large":{"dtype":"int64","shape":[5000]}}}},{"batch":{"size":2}}`, root)
 	l := openLoader(t, r, Config{Epochs: new(1), Prefetch: new(1)}, Options{Python: pythonHere(t)})
-	if n := l.arena.Stats().Slots; n < 4+python.HostOf(l.work).Calls[0].PerWorker/2-1 {
+	if n := l.Arena().Stats().Slots; n < 4+python.HostOf(l.Work()).Calls[0].PerWorker/2-1 {
 		t.Errorf("%d slots", n)
 	}
 	n := 0

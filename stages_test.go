@@ -1,4 +1,4 @@
-package headrace
+package headrace_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	. "github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/op/flow"

@@ -1,4 +1,4 @@
-package headrace
+package headrace_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/phototest"
 )
@@ -72,7 +73,7 @@ func TestStallsAreTold(t *testing.T) {
 	if len(all) != 1 {
 		t.Fatalf("%q", all)
 	}
-	for _, want := range []string{"nothing has moved for 0.1", "and the program waits for a batch; the stage hangs has not finished", `005.jpg" (index 8, for 0.1`, "time_limit", "stall_after", "\nhangs is in headrace.(*hangs).Do (stall_test.go:"} {
+	for _, want := range []string{"nothing has moved for 0.1", "and the program waits for a batch; the stage hangs has not finished", `005.jpg" (index 8, for 0.1`, "time_limit", "stall_after", "\nhangs is in headrace_test.(*hangs).Do (stall_test.go:"} {
 		if !strings.Contains(all[0], want) {
 			t.Errorf("%q is not in %q", want, all[0])
 		}
@@ -87,7 +88,7 @@ func TestStallAfter(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := openLoader(t, augmented(t, phototest.Folder(t, 4), `{"size":4}`), c, Options{})
-		if s := l.stall(); s.After != want {
+		if s := l.StallWatch(); s.After != want {
 			t.Errorf("%s: %v", json, s.After)
 		}
 	}

@@ -1,4 +1,4 @@
-package headrace
+package headrace_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	. "github.com/headrace/headrace"
 	_ "github.com/headrace/headrace/shard/formats"
 	shardindex "github.com/headrace/headrace/shard/index"
 )

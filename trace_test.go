@@ -1,4 +1,4 @@
-package headrace
+package headrace_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	. "github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/internal/report"
@@ -86,7 +87,7 @@ func TestTraceNamesEverySample(t *testing.T) {
 	want := make(map[string]int)
 	for _, b := range first {
 		for _, r := range b {
-			want[r.key] += 2
+			want[r.Key] += 2
 		}
 	}
 	stages := l.Info().Stages

@@ -1,4 +1,4 @@
-package headrace
+package headrace_test
 
 import (
 	"errors"
@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/internal/tier"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/order"
-	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -78,7 +78,7 @@ func (g *grove) sample(i, epoch int, index int64) row {
 		steps = append(steps, step("random_flip", media.RandomFlip{P: 0.5}))
 	}
 	steps = append(steps, step("center_crop", media.CenterCrop{Height: 16, Width: 16}))
-	return row{path, label, g.pixels(path, order.NewKey(7, epoch, order.SourceID([]string{"first", "second"}[i]), index), steps)}
+	return row{Key: path, Label: label, Pixels: g.pixels(path, order.NewKey(7, epoch, order.SourceID([]string{"first", "second"}[i]), index), steps)}
 }
 
 func (g *grove) pixels(path string, key order.Key, steps []media.Step) string {
@@ -161,56 +161,6 @@ func TestRanksShareTrees(t *testing.T) {
 	}
 }
 
-// stream is a run from a place, batch after batch over the ends of epochs.
-func stream(t *testing.T, r recipe.Recipe, c Config, from *State, each func(b *Batch, l *Loader)) *Loader {
-	t.Helper()
-	l := openLoader(t, r, c, Options{})
-	if from != nil {
-		if err := l.Start(*from, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for {
-		b, err := l.Next(t.Context())
-		switch err {
-		case io.EOF:
-		case pipe.ErrDone:
-			return l
-		case nil:
-			each(b, l)
-			b.Release()
-		default:
-			t.Fatal(err)
-		}
-	}
-}
-
-// cutAnywhere compares a run that is cut after every batch with the one that is not.
-func cutAnywhere(t *testing.T, r recipe.Recipe, c Config) {
-	t.Helper()
-	c.Epochs = new(2)
-	var states []State
-	var want [][]row
-	stream(t, r, c, nil, func(b *Batch, l *Loader) { states, want = append(states, l.State()), append(want, rows(t, b)) })
-	for i := 0; i < len(states); i += tier.Cases(3, 1) {
-		k := i + 1
-		last := stream(t, r, c, &states[i], func(b *Batch, l *Loader) {
-			if k >= len(want) {
-				t.Fatalf("cut after batch %d: a batch more than the %d without a cut", i, len(want))
-			}
-			compare(t, fmt.Sprintf("cut after batch %d, batch %d", i, k), [][]row{rows(t, b)}, want[k:k+1])
-			if got, uncut := fmt.Sprintf("%+v", l.State()), fmt.Sprintf("%+v", states[k]); got != uncut {
-				t.Fatalf("cut after batch %d: the state after batch %d is\n%s, and without the cut\n%s", i, k, got, uncut)
-			}
-			k++
-		})
-		if k != len(want) {
-			t.Fatalf("cut after batch %d: %d batches of %d", i, k, len(want))
-		}
-		last.Close()
-	}
-}
-
 func TestTreesGoOnAtEveryBatch(t *testing.T) {
 	leak.Check(t)
 	g := newGrove(t, 21, 10)
@@ -288,14 +238,14 @@ func TestTreesWithBadSamplesGoOnAtEveryBatch(t *testing.T) {
 		cutAnywhere(t, r, c)
 	}
 	bad := func(r row) bool {
-		first, name := strings.HasPrefix(r.key, g.root(0)), filepath.Base(r.key)
+		first, name := strings.HasPrefix(r.Key, g.root(0)), filepath.Base(r.Key)
 		return first && (name == "003.jpg" || name == "004.jpg") || !first && name == "007.jpg"
 	}
 	// The model cannot decode them; the order of keys tells enough.
 	keys := func(l *Loader) (all []string) {
 		for _, b := range drain(t, l) {
 			for _, r := range b {
-				all = append(all, r.key)
+				all = append(all, r.Key)
 			}
 		}
 		return all
@@ -308,7 +258,7 @@ func TestTreesWithBadSamplesGoOnAtEveryBatch(t *testing.T) {
 			if i == 0 {
 				pos = permutation.At(pos)
 			}
-			lists[i] = append(lists[i], row{key: g.paths[i][pos]})
+			lists[i] = append(lists[i], row{Key: g.paths[i][pos]})
 		}
 	}
 	whole := inTurns(lists, false)
@@ -318,10 +268,10 @@ func TestTreesWithBadSamplesGoOnAtEveryBatch(t *testing.T) {
 	}
 	for i, key := range replaced {
 		switch was := whole[i]; {
-		case !bad(was) && key != was.key:
-			t.Errorf("sample %d is %s, and was %s", i, key, was.key)
-		case bad(was) && (key == was.key || filepath.Dir(filepath.Dir(key)) != filepath.Dir(filepath.Dir(was.key))):
-			t.Errorf("instead of %s came %s", was.key, key)
+		case !bad(was) && key != was.Key:
+			t.Errorf("sample %d is %s, and was %s", i, key, was.Key)
+		case bad(was) && (key == was.Key || filepath.Dir(filepath.Dir(key)) != filepath.Dir(filepath.Dir(was.Key))):
+			t.Errorf("instead of %s came %s", was.Key, key)
 		}
 	}
 	for i := range lists {
@@ -329,7 +279,7 @@ func TestTreesWithBadSamplesGoOnAtEveryBatch(t *testing.T) {
 	}
 	var skipped []string
 	for _, r := range inTurns(lists, false) {
-		skipped = append(skipped, r.key)
+		skipped = append(skipped, r.Key)
 	}
 	if got := keys(openLoader(t, r, Config{Epochs: new(1), OnError: Skip}, Options{})); !slices.Equal(got, skipped) {
 		t.Errorf("%v\nexpected %v", got, skipped)

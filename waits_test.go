@@ -1,10 +1,11 @@
-package headrace
+package headrace_test
 
 import (
 	"io"
 	"testing"
 	"time"
 
+	. "github.com/headrace/headrace"
 	"github.com/headrace/headrace/arena"
 	"github.com/headrace/headrace/internal/phototest"
 )

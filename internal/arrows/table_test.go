@@ -237,6 +237,8 @@ var arrows = []arrow{
 	{"media/internal/decodertest", "recipe", "each of which says what it does to an image"},
 	{"media/internal/decodertest", "sample", "whose type is in a schema"},
 
+	{"wire/wiretest", "wire", "both ends of a connection, for tests"},
+	{"wire/wiretest", "golang.org/x/sys", "socketpair"},
 	{"internal/recipetest", "op", "recipes for tests, of all operations that there are"},
 	{"internal/recipetest", "op/image", "some arguments have rules of their own"},
 	{"internal/recipetest", "recipe", "what they are made of"},

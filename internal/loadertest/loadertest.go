@@ -138,9 +138,14 @@ func Compare(t *testing.T, what string, got, want [][]Row) {
 		t.Fatalf("%s: %d batches, expected %d", what, len(got), len(want))
 	}
 	for i := range got {
-		if !slices.Equal(got[i], want[i]) {
-			t.Fatalf("%s: batch %d differs", what, i)
+		if slices.Equal(got[i], want[i]) {
+			continue
 		}
+		r := 0
+		for r < min(len(got[i]), len(want[i])) && got[i][r] == want[i][r] {
+			r++
+		}
+		t.Fatalf("%s: batch %d has other rows (%d, expected %d; the first other is %d)", what, i, len(got[i]), len(want[i]), r)
 	}
 }
 

@@ -8,22 +8,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/headrace/headrace/internal/recipetest"
 	_ "github.com/headrace/headrace/op"
 	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
-
-// parsed reads steps after files with labels.
-func parsed(t *testing.T, steps string) recipe.Recipe {
-	t.Helper()
-	r, err := recipe.Parse([]byte(`{"headrace":1,"steps":[{"files":{"pattern":"a","label":"parent"}},` + steps + `]}`))
-	if err != nil {
-		t.Fatalf("%s: %v", steps, err)
-	}
-	return r
-}
 
 const tokens = `{"decode_npy":{"dtype":"int32","to":"tokens"}},`
 
@@ -38,7 +29,7 @@ func TestSchemasOfSequences(t *testing.T) {
 		tokens + `{"bucket_batch":{"lengths":[8],"size":2,"pad_to":"longest"}}`:               "tokens int32 [?], label int64, key text, tokens_length int64",
 		`{"decode_npy":{"dtype":"float64","shape":[null,80]}},{"pack":{"length":9,"size":2}}`: "array float64 [9, 80], label int64 [9], key text, array_segment_ids int32 [9], array_positions int32 [9]",
 	} {
-		r := parsed(t, steps)
+		r := recipetest.Labelled(t, steps)
 		got, err := r.Check()
 		if err != nil || got.String() != want || got.Check() != nil {
 			t.Errorf("%s: %v, %v, want %s", steps, got, err, want)
@@ -80,7 +71,7 @@ step "pack" (#3): pad is 2.147483648e+09 for the field "tokens": no int32 has th
 		`{"decode_npy":{"dtype":"int8","shape":[2]}},{"pack":{"length":1,"size":1}}`: `step "pack" (#3): has no sequences to pack, only array int8 [2], label int64, key text: they are arrays whose first extent alone is unknown`,
 		tokens + `{"pack":{"length":1,"size":1}},{"batch":{"size":1}}`:               `step "batch" (#4): cannot stack batches of different sizes: the field "tokens" is int32 [?, 1]; give "pack" a size and drop_last, or put unbatch before "batch"`,
 	} {
-		_, err := parsed(t, steps).Check()
+		_, err := recipetest.Labelled(t, steps).Check()
 		if err == nil {
 			t.Errorf("%s is accepted", steps)
 		} else if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(strings.ReplaceAll(err.Error(), "recipe: ", ""), "\n")); diff != "" {
@@ -135,7 +126,7 @@ func TestImagesOfSeveralSizes(t *testing.T) {
 		`{"resize_to_bucket":{"sizes":[[4,6]]}}`:                                                                     "[]",
 		`{"center_crop":{"size":3}}`:                                                                                 "[]",
 	} {
-		r := parsed(t, `"decode_image",`+steps+`,{"batch":{"size":2}}`)
+		r := recipetest.Labelled(t, `"decode_image",`+steps+`,{"batch":{"size":2}}`)
 		_, err := r.Check()
 		if got := fmt.Sprint(r.ImageShapes()); err != nil || got != want {
 			t.Errorf("%s: %s, %v, want %s", steps, got, err, want)
@@ -148,9 +139,9 @@ func TestPadValues(t *testing.T) {
 	if p.Of("a") != -100 || p.Of("b") != 0 || (recipe.PadValue{All: 3}).Of("b") != 3 {
 		t.Error("the values are others")
 	}
-	one := parsed(t, tokens+`{"pack":{"length":1,"size":1}}`).Fingerprint()
+	one := recipetest.Labelled(t, tokens+`{"pack":{"length":1,"size":1}}`).Fingerprint()
 	for _, pad := range []string{"0", "0.0", "{}", "null"} {
-		if parsed(t, tokens+`{"pack":{"length":1,"size":1,"pad":`+pad+`}}`).Fingerprint() != one {
+		if recipetest.Labelled(t, tokens+`{"pack":{"length":1,"size":1,"pad":`+pad+`}}`).Fingerprint() != one {
 			t.Errorf("pad %s is another recipe", pad)
 		}
 	}
@@ -160,7 +151,7 @@ func TestPadValues(t *testing.T) {
 	} {
 		for _, v := range slices.Concat(values, []float64{2, 256, -129, 1 << 63, 1 << 32, 1e5, 1e39}) {
 			text, _ := json.Marshal(v)
-			_, err := parsed(t, fmt.Sprintf(`{"decode_npy":{"dtype":%q}},{"pack":{"length":1,"size":1,"pad":{"array":%s}}}`, d, text)).Check()
+			_, err := recipetest.Labelled(t, fmt.Sprintf(`{"decode_npy":{"dtype":%q}},{"pack":{"length":1,"size":1,"pad":{"array":%s}}}`, d, text)).Check()
 			if fits := representable(d, v); (err == nil) != fits {
 				t.Errorf("%v of %v: %v", v, d, err)
 			}

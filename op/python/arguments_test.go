@@ -6,22 +6,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/headrace/headrace/internal/recipetest"
 	_ "github.com/headrace/headrace/op"
 	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
-
-// parsed reads steps after files with labels.
-func parsed(t *testing.T, steps string) recipe.Recipe {
-	t.Helper()
-	r, err := recipe.Parse([]byte(`{"headrace":1,"steps":[{"files":{"pattern":"a","label":"parent"}},` + steps + `]}`))
-	if err != nil {
-		t.Fatalf("%s: %v", steps, err)
-	}
-	return r
-}
 
 func TestSchemasBehindFunctionsOfPython(t *testing.T) {
 	const image = `"decode_image",{"resize":{"size":[4,6]}},`
@@ -35,7 +26,7 @@ func TestSchemasBehindFunctionsOfPython(t *testing.T) {
 		`{"flat_map":{"function":"m:f","fields":["bytes"],"to":["a"],"gives":{"a":"text"}}}`:                                                       "bytes bytes, label int64, key text, a text",
 		`{"batch":{"size":2,"collate":{"function":"m:f","gives":{"x":{"dtype":"float32","shape":[null,7]},"names":"text"}}}}`:                      "x float32 [?, 7], names text",
 	} {
-		got, err := parsed(t, steps).Check()
+		got, err := recipetest.Labelled(t, steps).Check()
 		if err != nil || got.String() != want {
 			t.Errorf("%s: %v, %v, want %s", steps, got, err, want)
 		}
@@ -49,7 +40,7 @@ func TestImagesBehindFunctionsOfPython(t *testing.T) {
 		`"uint8","shape":[3,5]`: "", `"uint8","shape":[0,5,3]`: "", `"uint8","shape":[5,3,null]`: "",
 	} {
 		for _, before := range []string{`"decode_image"`, `"decode_image",{"layout":{"layout":"NCHW"}}`, `{"decode_npy":{"dtype":"uint8","shape":[4,4,3],"to":"image"}}`} {
-			out, err := parsed(t, before+`,{"map":{"function":"m:f","fields":["image"],"gives":{"image":{"dtype":`+types+`}}}}`).Check()
+			out, err := recipetest.Labelled(t, before+`,{"map":{"function":"m:f","fields":["image"],"gives":{"image":{"dtype":`+types+`}}}}`).Check()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,7 +58,7 @@ func TestImagesBehindFunctionsOfPython(t *testing.T) {
 // Where a step does not say what it gives, nothing is known after it, and nothing
 // there is a mistake yet.
 func TestWhatIsNotSaidIsNotKnown(t *testing.T) {
-	r := parsed(t, `{"map":{"function":"m:f"}},"decode_image",{"resize":{"size":4}},{"batch":{"size":2}}`)
+	r := recipetest.Labelled(t, `{"map":{"function":"m:f"}},"decode_image",{"resize":{"size":4}},{"batch":{"size":2}}`)
 	all, err := r.Schemas()
 	if err != nil || all[0] == nil || all[1] != nil || all[3] != nil {
 		t.Errorf("%v, %v", all, err)
@@ -75,7 +66,7 @@ func TestWhatIsNotSaidIsNotKnown(t *testing.T) {
 	if out, err := r.Check(); out != nil || err != nil {
 		t.Errorf("%v, %v", out, err)
 	}
-	if out, err := parsed(t, `{"batch":{"size":2,"collate":{"function":"m:f","fields":["key"]}}}`).Check(); out != nil || err != nil {
+	if out, err := recipetest.Labelled(t, `{"batch":{"size":2,"collate":{"function":"m:f","fields":["key"]}}}`).Check(); out != nil || err != nil {
 		t.Errorf("%v, %v", out, err)
 	}
 }
@@ -83,19 +74,19 @@ func TestWhatIsNotSaidIsNotKnown(t *testing.T) {
 // What the workers are, and what a batch is said to be, does not matter to which
 // samples come out; which function makes it does.
 func TestFingerprintsOfCollate(t *testing.T) {
-	one := parsed(t, `{"batch":{"size":2,"collate":{"function":"m:f"}}}`).Fingerprint()
-	if other := parsed(t, `{"batch":{"size":2,"collate":{"function":"m:f","workers":3,"where":"thread","gives":{"x":"text"}}}}`).Fingerprint(); other != one {
+	one := recipetest.Labelled(t, `{"batch":{"size":2,"collate":{"function":"m:f"}}}`).Fingerprint()
+	if other := recipetest.Labelled(t, `{"batch":{"size":2,"collate":{"function":"m:f","workers":3,"where":"thread","gives":{"x":"text"}}}}`).Fingerprint(); other != one {
 		t.Error("workers change the fingerprint")
 	}
 	for _, steps := range []string{`{"batch":{"size":2,"collate":{"function":"m:g"}}}`, `{"batch":{"size":2,"collate":{"function":"m:f","fields":["key"]}}}`, `{"batch":{"size":2}}`} {
-		if parsed(t, steps).Fingerprint() == one {
+		if recipetest.Labelled(t, steps).Fingerprint() == one {
 			t.Errorf("%s has the same fingerprint", steps)
 		}
 	}
 }
 
 func TestCollateIsShown(t *testing.T) {
-	r := parsed(t, `{"batch":{"size":2,"collate":{"function":"m:f","gives":{"x":"text"}}}}`)
+	r := recipetest.Labelled(t, `{"batch":{"size":2,"collate":{"function":"m:f","gives":{"x":"text"}}}}`)
 	if got, want := r.String(), `→ batch(size=2, collate="m:f")`; !strings.HasSuffix(got, want) {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -136,7 +127,7 @@ step "batch" (#2): collate.gives has the field "a" as bytes: a batch has arrays,
 		`{"map":{"function":"m:f","gives":{"a":"bytes"}}},{"batch":{"size":1}}`:                                                                         `step "batch" (#3): cannot stack the field "a", which is bytes; put decode_image or decode_npy before it, leave the field out: drop("a"), or keep the bytes as they are, as objects: the source or function that makes them says gives={"a": object}`,
 		`"decode_image",{"map":{"function":"m:f","fields":["image"],"gives":{"image":{"dtype":"float32","shape":[null,null,3]}}}},{"batch":{"size":1}}`: `step "batch" (#4): cannot stack arrays of different shapes: the field "image" is float32 [?, ?, 3]`,
 	} {
-		_, err := parsed(t, steps).Check()
+		_, err := recipetest.Labelled(t, steps).Check()
 		if got := strings.ReplaceAll(errText(err), "recipe: ", ""); got != want {
 			t.Errorf("%s:\n%s\nwant\n%s", steps, got, want)
 		}
@@ -163,7 +154,7 @@ func TestGivesThatCannotBeRead(t *testing.T) {
 		}
 	}
 	// null and what is left out mean a number.
-	r := parsed(t, `{"map":{"function":"m:f","gives":{"a":{"dtype":"int8","shape":null},"b":{"dtype":"bool"}}}}`)
+	r := recipetest.Labelled(t, `{"map":{"function":"m:f","gives":{"a":{"dtype":"int8","shape":null},"b":{"dtype":"bool"}}}}`)
 	if out, err := r.Check(); err != nil || out.String() != "a int8, b bool" {
 		t.Errorf("%v, %v", out, err)
 	}
@@ -171,7 +162,9 @@ func TestGivesThatCannotBeRead(t *testing.T) {
 
 // How a function is called makes no other samples of it, and so is no part of states.
 func TestFingerprintsOfFunctions(t *testing.T) {
-	of := func(args string) string { return parsed(t, `{"map":{"function":"m:f"`+args+`}}`).Fingerprint() }
+	of := func(args string) string {
+		return recipetest.Labelled(t, `{"map":{"function":"m:f"`+args+`}}`).Fingerprint()
+	}
 	one := of("")
 	for _, same := range []string{`,"workers":3`, `,"where":"thread"`, `,"copy":true`, `,"gives":{"key":"text"}`, `,"seed":[]`, `,"fields":null`} {
 		if of(same) != one {

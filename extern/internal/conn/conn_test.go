@@ -11,33 +11,14 @@ import (
 	"github.com/headrace/headrace/extern/internal/shared"
 	"github.com/headrace/headrace/internal/leak"
 	"github.com/headrace/headrace/wire"
+	"github.com/headrace/headrace/wire/wiretest"
 )
-
-// pair returns both ends of a connection.
-func pair(t *testing.T) (ours, worker *wire.Conn) {
-	t.Helper()
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ends [2]*wire.Conn
-	for i, fd := range fds {
-		if ends[i], err = wire.FromDescriptor(fd); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			ends[i].Close()
-			ends[i].CloseDescriptors()
-		})
-	}
-	return ends[0], ends[1]
-}
 
 // A frame comes to the stream that it names; streams that are free again are used again,
 // and there are never more than were asked for.
 func TestStreams(t *testing.T) {
 	leak.Check(t)
-	ours, worker := pair(t)
+	ours, worker := wiretest.Pair(t)
 	s := NewStreams(ours, 3) // stream 0 is the connection's own
 	read := make(chan error, 1)
 	go func() { read <- s.Read() }()
@@ -95,7 +76,7 @@ func TestFramesThatNobodyAskedFor(t *testing.T) {
 		"the worker has given up: out of memory": func(w *wire.Conn, _ uint32) { w.Send(wire.KindError, 0, []byte("out of memory")) },
 		io.EOF.Error():                           func(w *wire.Conn, _ uint32) { w.Close() },
 	} {
-		ours, worker := pair(t)
+		ours, worker := wiretest.Pair(t)
 		s := NewStreams(ours, 4)
 		open, _ := s.Open()
 		send(worker, open)
@@ -132,7 +113,7 @@ func TestSegmentsAreAnnouncedOnce(t *testing.T) {
 	if in == nil {
 		t.Fatalf("the memory is in no space: %d", number)
 	}
-	ours, worker := pair(t)
+	ours, worker := wiretest.Pair(t)
 	c := New(ours)
 	if c.Lacks(shared.HeapSpace) || !c.Lacks(in.Number) {
 		t.Error("a new worker knows the heap alone")

@@ -11,8 +11,6 @@ import (
 	"time"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/headrace/headrace/extern/internal/conn"
 	"github.com/headrace/headrace/extern/internal/message"
 	"github.com/headrace/headrace/extern/internal/shared"
@@ -20,6 +18,7 @@ import (
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 	"github.com/headrace/headrace/wire"
+	"github.com/headrace/headrace/wire/wiretest"
 )
 
 var (
@@ -72,22 +71,9 @@ func packOf(t *testing.T, of *Function, calls ...*Call) (*Pack, map[int]error) {
 // linked gives a pack a connection, and returns the worker's end.
 func linked(t *testing.T, k *Pack) *wire.Conn {
 	t.Helper()
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ends [2]*wire.Conn
-	for i, fd := range fds {
-		if ends[i], err = wire.FromDescriptor(fd); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			ends[i].Close()
-			ends[i].CloseDescriptors()
-		})
-	}
-	k.Conn = conn.New(ends[0])
-	return ends[1]
+	ours, worker := wiretest.Pair(t)
+	k.Conn = conn.New(ours)
+	return worker
 }
 
 // told is a RESULTS message of samples from a first one on.
