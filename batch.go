@@ -95,7 +95,7 @@ func (b *Batch) Alone() bool { return b.rows.Alone() }
 
 // Taken returns what a consumer in another process calls when its loop has the batch, so
 // that samples of a later one may begin: see [Config.Prefetch]. Send comes afterwards.
-func (b *Batch) Taken() func() { return b.rows.Ticket().Return() }
+func (b *Batch) Taken() func() { return b.rows.Ticket().OnTaken() }
 
 // Send gives the memory to a consumer in another process; [Loader.Release] takes it back
 // by its name. The batch must not be used afterwards.

@@ -293,7 +293,7 @@ func (l *Loader) take(ctx context.Context, run *pipe.Run[*batch.Batch]) (*batch.
 		return nil, err
 	}
 	taken := b.Ticket()
-	taken.Leave()
+	taken.Taken()
 	return b, b.Take()
 }
 

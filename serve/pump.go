@@ -165,7 +165,6 @@ func (p *pump) send(ctx context.Context, s *session, stream uint32, b *headrace.
 	err := p.hand(func() error {
 		if s.loader.Waiting() { // who waits takes the batch as it comes, and says so with the next request
 			taken()
-			s.loader.SetWaiting(false)
 		}
 		return b.Send()
 	})

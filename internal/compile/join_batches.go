@@ -20,10 +20,8 @@ func (j joiner) collate(in pipe.Flow[*record.Record], s *section, later bool) pi
 		rows = 0 // they say themselves
 	}
 	j.note(together.Name, 1, nil)
-	lists := pipe.Discard(pipe.Aggregate(in, func() pipe.Aggregator[*record.Record,
-		[]*record.Record] {
-		return &batch.Gathered{Rows: rows}
-	}, together), c.DropAll)
+	gather := func() pipe.Aggregator[*record.Record, []*record.Record] { return &batch.Gathered{Rows: rows} }
+	lists := pipe.Discard(pipe.Aggregate(in, gather, together), c.DropAll)
 
 	calls := pipe.FillOpts{
 		Name: c.Name, Workers: c.Workers, InFlightPerWorker: c.PerWorker, OnResize: c.Pool.SetWorkers,

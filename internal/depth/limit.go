@@ -85,8 +85,14 @@ func (l *Limit) Wait(waits bool) {
 	}
 }
 
-// Leave gives a ticket back. Giving it back again does nothing.
-func (t *Ticket) Leave() {
+// Leave gives back the ticket of what is dropped. Giving it back again does nothing.
+func (t *Ticket) Leave() { t.giveBack(false) }
+
+// Taken gives back the ticket of a batch that the loop takes. If it waited, it waits no
+// longer: both in one step, or samples of the next batch would enter in between.
+func (t *Ticket) Taken() { t.giveBack(true) }
+
+func (t *Ticket) giveBack(taken bool) {
 	if t.of == nil {
 		return
 	}
@@ -94,17 +100,17 @@ func (t *Ticket) Leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t.of.out -= t.n
+	l.waited = l.waited && !taken
 	t.of.wake()
 	*t = Ticket{}
 }
 
-// Return gives the function that gives the ticket back, which any goroutine may call, and
-// more than once.
-func (t Ticket) Return() func() {
+// OnTaken returns Taken for any goroutine, and for more than one call.
+func (t Ticket) OnTaken() func() {
 	if t.of == nil {
 		return func() {}
 	}
-	return sync.OnceFunc(t.Leave)
+	return sync.OnceFunc(t.Taken)
 }
 
 // Join makes another ticket part of this one, which comes from the same limit.

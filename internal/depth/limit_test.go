@@ -41,6 +41,15 @@ func TestNoMoreEnterThanTheLimitAllows(t *testing.T) {
 				batch.Leave()
 				batch.Leave()
 			}, 2},
+			{"the loop waits again", func() { l.Wait(true) }, 5},
+			{"and takes what it waited for", func() {
+				var batch Ticket
+				for range 3 {
+					one := <-tickets
+					batch.Join(&one)
+				}
+				batch.OnTaken()()
+			}, 2},
 			{"a sample is dropped", func() { one := <-tickets; one.Leave() }, 2},
 			{"none is", func() { new(Ticket).Leave() }, 2},
 		} {
