@@ -539,7 +539,7 @@ class Pipeline(Operations):
 
         Args:
             function: a function, a callable object, or a class without `__init__` arguments. Or a dict, list or other object with
-                `__getitem__`, to look up the value of the one field in `fields`.
+                `__getitem__`, to look up the value of the one field in `fields`, or a sample that is one value.
             fields: fields passed as positional arguments; by default the whole sample.
             to: fields for what it returns, one per value; by default the same fields.
             gives: the fields it returns: `(dtype, shape)`, with None for an extent that differs, a dtype for single numbers, `str`,
