@@ -128,6 +128,10 @@ func tags(options [][2]string) (t recode.Tags) {
 			t.Matrix = o[1]
 		case "color_range":
 			t.Range = o[1]
+		case "color_primaries":
+			t.Primaries = o[1]
+		case "color_trc":
+			t.Transfer = o[1]
 		}
 	}
 	return t

@@ -94,16 +94,16 @@ func (s *saving) open() error {
 		return fmt.Errorf("%w: the filter of a stream must have one output of its kind", media.ErrUnsupported)
 	}
 	matrix, reach := 0, 0
-	if f := s.graph.Outputs[0].Format; strings.HasPrefix(f, "yuv") || strings.HasPrefix(f, "nv") {
-		if matrix, reach, err = s.Tags.of(f); err != nil {
+	if f := s.graph.Outputs[0].Format; !s.From.Audio {
+		if matrix, reach, err = s.Tags.of(s.Codec, f); err != nil {
 			return err
 		}
 		if err := s.Tags.lost(s.Codec, s.container, f, matrix, reach); err != nil {
 			return err
 		}
-		if s.Tags != (Tags{}) {
+		if s.Tags != (Tags{}) && matrix > 0 || isGray(f) && reach == limited {
 			s.graph.Close()
-			if s.graph, err = ffmpeg.NewGraph(converted(graph, s.From.Format, matrix, reach), []ffmpeg.Port{s.From}, f, ""); err != nil {
+			if s.graph, err = ffmpeg.NewGraph(converted(graph, s.From.Format, f, matrix, reach), []ffmpeg.Port{s.From}, f, ""); err != nil {
 				return err
 			}
 		}

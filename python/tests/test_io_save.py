@@ -11,6 +11,7 @@ import pytest
 import soundfile
 
 import headrace as hr
+from conftest import WHOLE
 from films import ffmpeg
 
 pytestmark = pytest.mark.usefixtures("one_engine", "io_closed")
@@ -87,9 +88,9 @@ def test_colours_are_converted_as_the_file_names_them(tmp_path, codec, form, opt
 def test_colours_that_a_file_cannot_name_are_refused(tmp_path):
     frames = film(3)
     for codec, form, options, word in (
-        ("mpeg4", "mp4", {"colorspace": "bt709"}, "a file of mpeg4 in mp4 does not say colorspace bt709"),
-        ("mpeg2video", "mov", {"color_range": "pc"}, "does not say color_range pc"),
-        ("mjpeg", "avi", {"colorspace": "bt2020nc"}, "does not say colorspace bt2020nc"),
+        ("mpeg4", "mp4", {"colorspace": "bt709"}, "a file of mpeg4 in mp4 cannot say the matrix bt709"),
+        ("mpeg2video", "mov", {"color_range": "pc"}, "cannot say full range"),
+        ("mjpeg", "avi", {"colorspace": "bt2020nc"}, "cannot say the matrix bt2020nc"),
         ("libx264", "mp4", {"colorspace": "ycgco"}, 'colorspace "ycgco": images are converted to bt709'),
         ("libx264", "mp4", {"color_range": "wide"}, 'color_range "wide": must be tv or pc'),
     ):
@@ -98,6 +99,89 @@ def test_colours_that_a_file_cannot_name_are_refused(tmp_path):
     assert not list(tmp_path.iterdir())
     for options in ({"colorspace": "smpte170m"}, {"color_range": "tv"}):  # as files without a word are read
         hr.io.save_video(tmp_path / "x", frames, 25, codec="mpeg4", format="mp4", options=options)
+
+
+PLAIN = np.array(
+    [(190, 1, 3), (2, 191, 0), (0, 4, 189), (150, 75, 40), (255, 255, 255), (0, 0, 0), (40, 120, 200), (200, 180, 30)], np.uint8
+)
+WEIGHTS = {"bt709": (0.2126, 0.0722), "bt2020": (0.2627, 0.0593)}
+TOLD = [
+    ("libx264", "mp4", "yuv420p", {"options": {"qp": 1}}, {"bt709 limited", "bt601 full", "bt470bg None", "None full", "smpte170m None"}),
+    ("libx264", "mov", "yuv420p10le", {"options": {"qp": 1}}, {"bt2020 limited", "bt709 full"}),
+    ("libx264", "avi", "gray", {"options": {"qp": 1}}, {"None None", "bt709 limited", "bt2020 full"}),
+    ("libx265", "mp4", "yuv444p", {}, {"bt709 None"}),
+    ("libvpx-vp9", "webm", "yuv420p", {}, {"bt709 full"}),
+    ("mpeg4", "mp4", "yuv420p", {"quality": 1}, {"bt709 limited", "bt2020 full", "bt601 limited"}),
+    ("mpeg4", "mkv", "yuv420p", {"quality": 1}, {"bt709 None", "None full"}),
+    ("mpeg2video", "mov", "yuv420p", {"quality": 1}, {"bt709 limited"}),
+    ("mjpeg", "avi", "yuvj420p", {"quality": 1}, {"bt601 full", "None None"}),
+    ("ffv1", "mkv", "yuv422p", {}, {"bt2020 full"}),
+    ("ffv1", "mkv", "gray", {}, {"bt709 None", "None full"}),
+    ("rawvideo", "mkv", "yuv420p", {}, {"bt709 full"}),
+    ("huffyuv", "mkv", "yuv422p", {}, {"bt709 limited"}),
+]  # fmt: skip
+
+
+def plain(frames):
+    """The mean of the middle of each of the eight fields."""
+    return np.stack([frames[:, y + 8 : y + 24, x + 8 : x + 24].mean((0, 1, 2)) for y in (0, 32) for x in (0, 32, 64, 96)])
+
+
+@pytest.mark.parametrize(("codec", "form", "pixels", "more", "colors"), TOLD)
+def test_frames_are_converted_to_a_color_and_the_file_says_it(tmp_path, codec, form, pixels, more, colors):
+    """By load_video's reading, and by that of the command; the tags are the command's."""
+    frames = np.broadcast_to(np.repeat(np.repeat(PLAIN.reshape(2, 4, 3), 32, 0), 32, 1), (2, 64, 128, 3))
+    every = [f"{c} {r}" for c in (None, "bt601", "bt470bg", "bt709", "bt2020") for r in (None, "limited", "full")]
+    for pair in every if WHOLE else sorted(colors):
+        color, reach = (None if word == "None" else word for word in pair.split())
+        try:
+            hr.io.save_video(tmp_path / f"x.{form}", frames, 25, codec=codec, pixel_format=pixels, color=color, range=reach, **more)
+        except hr.MediaError:
+            assert pair not in colors
+            continue
+        want = PLAIN.astype(float)
+        if pixels == "gray":
+            red, blue = WEIGHTS.get(color, (0.299, 0.114))
+            want = np.repeat(want @ np.array([red, 1 - red - blue, blue])[:, None], 3, 1)
+        theirs = np.frombuffer(raw(tmp_path / f"x.{form}", "rgb24"), np.uint8).reshape(2, 64, 128, 3)
+        for got in (hr.io.load_video(tmp_path / f"x.{form}"), theirs):
+            assert np.abs(plain(got) - want).max() <= 2.5, pair
+        if codec.startswith("libx26") and pixels != "gray" and color is not None:
+            asked = ["ffprobe", "-v", "error", "-show_entries", "stream=color_range,color_space,color_transfer,color_primaries"]
+            told = subprocess.check_output([*asked, "-of", "csv=p=0", tmp_path / f"x.{form}"], text=True).split()[0].split(",")
+            matrix = {"bt601": "smpte170m", "bt2020": "bt2020nc"}.get(color, color)
+            transfer = {"bt709": "bt709", "bt2020": "bt2020-10"}.get(color, "smpte170m")
+            assert told == ["pc" if reach == "full" else "tv", matrix, transfer, {"bt601": "smpte170m"}.get(color, color)]
+
+
+def test_gray_frames_keep_their_levels(tmp_path):
+    frames = film(3, channels=1)
+    for pixels, reach in (("gray", "limited"), ("gray", "full"), ("yuv420p", "limited"), ("yuv420p", "full")):
+        hr.io.save_video(tmp_path / "x.mp4", frames, 25, codec="libx264", pixel_format=pixels, range=reach, options={"qp": 1})
+        for got in (hr.io.load_video(tmp_path / "x.mp4"), np.frombuffer(raw(tmp_path / "x.mp4", "rgb24"), np.uint8).reshape(3, 48, 64, 3)):
+            assert np.abs(got.astype(int) - frames).max() <= 2
+
+
+@pytest.mark.parametrize(
+    ("codec", "form", "given", "word"),
+    [
+        ("mpeg4", "mov", {"color": "bt709"}, "a file of mpeg4 in mov cannot say the matrix bt709"),
+        ("mpeg4", "mp4", {"range": "full"}, "cannot say full range"),
+        ("ffv1", "avi", {"color": "bt2020", "pixel_format": "yuv444p"}, "cannot say the matrix bt2020nc"),
+        ("mjpeg", "avi", {"range": "limited"}, "mjpeg takes yuvj420p, which has full range"),
+        ("libx264rgb", "mp4", {"color": "bt709"}, "takes rgb24, which has no matrix"),
+        ("png", "mov", {"range": "limited"}, "which has no matrix and full range"),
+        ("ffv1", "mkv", {"range": "limited", "pixel_format": "gray"}, "take gray of ffv1 for full range"),
+        ("libx264", "mp4", {"color": "rec709"}, "color is 'rec709': must be 'bt601'"),
+        ("libx264", "mp4", {"range": "tv"}, "range is 'tv': must be 'limited', 'full'"),
+        ("libx264", "mp4", {"color": "bt709", "options": {"colorspace": "bt709"}}, "has both color and the option colorspace"),
+        ("libx264", "mp4", {"range": "full", "options": {"color_range": "pc"}}, "has both range and the option color_range"),
+    ],
+)
+def test_colors_that_cannot_be_told_are_refused(tmp_path, codec, form, given, word):
+    with pytest.raises(hr.MediaError, match=word):
+        hr.io.save_video(tmp_path / f"x.{form}", film(2), 25, codec=codec, **given)
+    assert not list(tmp_path.iterdir())
 
 
 def test_every_player_knows_the_pixels_by_default(tmp_path):

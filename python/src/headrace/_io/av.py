@@ -368,6 +368,8 @@ def save_video(
     gop: int | None = None,
     pixel_format: str | None = None,
     filter: str | None = None,
+    color: Literal["bt601", "smpte170m", "bt470bg", "bt709", "bt2020"] | None = None,
+    range: Literal["limited", "full"] | None = None,
     options: Mapping[str, Any] | None = None,
     container: Mapping[str, Any] | None = None,
     aspect: tuple[int, int] = (1, 1),
@@ -398,8 +400,10 @@ def save_video(
         pixel_format: of the encoder's input, by FFmpeg's name: `"yuv444p"`; by default `"yuv420p"`, for lossless codecs the nearest to the
             frames.
         filter: a graph of FFmpeg filters to apply first: `"scale=640:-2"`.
-        options: of the encoder: `{"level": 3}`. Frames are converted to its `colorspace` and `color_range`, by default BT.601 and `"tv"`;
-            codecs that cannot say these to players are refused.
+        color: which colours the file has: frames are converted to this matrix, and the file names it with its primaries and transfer. By
+            default BT.601, as players take a file that says nothing. Codecs and containers that cannot say it to players are refused.
+        range: `"limited"`, the default, as `ffmpeg` writes; or `"full"`, which Motion JPEG, RGB and most gray formats have anyway.
+        options: of the encoder: `{"level": 3}`; also `{"color_trc": "smpte2084"}`, if the frames have another transfer.
         container: options of the container: `{"movflags": "faststart"}`.
         aspect: of a pixel.
         audio: samples [samples] or [samples, channels] to go with it, as for `save_audio`.
@@ -416,8 +420,8 @@ def save_video(
         OSError: if the file cannot be written, as on a full disk; nothing is left of it.
     """
     return save_frames(
-        "save_video", to, frames, fps, codec, format, quality, bit_rate, pixel_format, filter, gop, options, container, aspect,
-        audio, audio_rate, audio_codec, audio_bit_rate, files,
+        "save_video", to, frames, fps, codec, format, quality, bit_rate, pixel_format, filter, gop, color, range, options, container,
+        aspect, audio, audio_rate, audio_codec, audio_bit_rate, files,
     )  # fmt: skip
 
 

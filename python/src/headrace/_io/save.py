@@ -12,6 +12,7 @@ import numpy
 from .._recipe.arguments import truth
 from ..errors import MediaError, WrongType
 from .arrays import bytes_of, frames_of, picture_port, sample_port, samples_of
+from .colors import with_colors
 from .session import Input
 from .source import whole
 from .tasks import Ongoing, done, given_back, options, target, task
@@ -156,6 +157,8 @@ def save_frames(
     pixel_format: Any,
     filter: Any,
     gop: Any,
+    color: Any,
+    range_: Any,
     options_: Any,
     container: Any,
     aspect: Any,
@@ -171,6 +174,7 @@ def save_frames(
     if first is None or not len(first):
         raise MediaError(f"headrace: {name}: there are no frames")
     port = picture_port(first, fps, aspect)
+    options_ = with_colors(name, color, range_, options_)
     video = port | encoding(name, "video", codec, usual, made, first, quality, bit_rate, options_)
     for key, value in (("gop", gop), ("b_frames", None)):
         if value is not None:
