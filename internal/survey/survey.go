@@ -51,7 +51,7 @@ type Made struct {
 
 // Complete returns the recipe with what its functions give.
 func (f *Survey) Complete(ctx context.Context, r recipe.Recipe) (recipe.Recipe, error) {
-	steps, err := f.chain(ctx, r, r.Steps, false)
+	steps, err := f.chain(ctx, r, r.Steps, nil)
 	if r.Steps = steps; err != nil {
 		return r, err
 	}
@@ -85,7 +85,7 @@ func Needed(r recipe.Recipe) bool {
 	return false
 }
 
-func (f *Survey) chain(ctx context.Context, r recipe.Recipe, steps recipe.Chain, branch bool) (recipe.Chain, error) {
+func (f *Survey) chain(ctx context.Context, r recipe.Recipe, steps recipe.Chain, in *branch) (recipe.Chain, error) {
 	steps = slices.Clone(steps)
 	chained := 0 // steps from here on that were looked at with one before them
 	for i, s := range steps {
@@ -93,13 +93,13 @@ func (f *Survey) chain(ctx context.Context, r recipe.Recipe, steps recipe.Chain,
 		if i < chained {
 			continue
 		}
-		if chained = i + f.joined(steps[:i], steps[i:]); chained > i+1 {
-			if err = f.together(ctx, r, steps[:i], steps[i:chained], branch); err != nil {
+		if chained = i + f.joined(in.all(steps[:i]), steps[i:]); chained > i+1 {
+			if err = f.together(ctx, r, steps[:i], steps[i:chained], in); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		if steps[i].Args, err = f.one(ctx, r, steps[:i], s, branch); err != nil {
+		if steps[i].Args, err = f.one(ctx, r, steps[:i], s, in); err != nil {
 			return nil, err
 		}
 	}
@@ -108,13 +108,19 @@ func (f *Survey) chain(ctx context.Context, r recipe.Recipe, steps recipe.Chain,
 
 // one finds out what a step gives, and those in it, after others, and returns its
 // arguments with that.
-func (f *Survey) one(ctx context.Context, r recipe.Recipe, before []recipe.Step, s recipe.Step, branch bool) (args recipe.Args, err error) {
+func (f *Survey) one(ctx context.Context, r recipe.Recipe, before []recipe.Step, s recipe.Step, in *branch) (args recipe.Args, err error) {
 	t := recipe.TraitsOf(s.Args)
+	i := -1
 	args = recipe.EachChain(s.Args, func(steps []recipe.Step) []recipe.Step {
+		i++
 		if err != nil {
 			return steps
 		}
-		steps, err = f.chain(ctx, r, steps, branch || t.Routing != nil)
+		inside := in
+		if t.Routing != nil {
+			inside = in.into(before, s, i)
+		}
+		steps, err = f.chain(ctx, r, steps, inside)
 		return steps
 	})
 	if err != nil || !t.Call.Unknown() {
@@ -127,7 +133,7 @@ func (f *Survey) one(ctx context.Context, r recipe.Recipe, before []recipe.Step,
 	case recipe.CollateCall:
 		gives, err = f.collate(ctx, r, before, s, t)
 	default:
-		gives, err = f.step(ctx, r, before, s, t.Call, branch)
+		gives, err = f.step(ctx, r, before, s, t.Call, in)
 	}
 	if err != nil {
 		return nil, err
@@ -146,21 +152,18 @@ func (f *Survey) joined(before, steps []recipe.Step) int {
 }
 
 // together finds the results of the steps of a chain, after others: it is called once.
-func (f *Survey) together(ctx context.Context, r recipe.Recipe, before recipe.Chain, steps []recipe.Step, branch bool) error {
+func (f *Survey) together(ctx context.Context, r recipe.Recipe, before recipe.Chain, steps []recipe.Step, in *branch) error {
 	var first *recipe.Step // that does not say it
 	for i, s := range steps {
 		if first == nil && recipe.TraitsOf(s.Args).Call.Unknown() {
 			first = &steps[i]
 		}
 	}
-	switch {
-	case first == nil:
+	if first == nil {
 		return nil
-	case branch:
-		return inBranch(r, first.Name)
 	}
 	p := &probing{chain: slices.Clone(steps), held: steps[0].Args}
-	if err := f.try(ctx, r, before, steps[0], first.Name, p, nil); err != nil {
+	if err := f.try(ctx, r, before, steps[0], first.Name, p, nil, in); err != nil {
 		return err
 	}
 	for i, s := range steps {
@@ -173,16 +176,9 @@ func (f *Survey) together(ctx context.Context, r recipe.Recipe, before recipe.Ch
 	return nil
 }
 
-func inBranch(r recipe.Recipe, name string) error {
-	return mistake(r, name, errors.New("has no gives, and is in a branch, which may have no first sample to find it from: set gives"))
-}
-
 // step finds the results of a step, after these.
 func (f *Survey) step(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step,
-	call *recipe.Call, branch bool) (gives recipe.Gives, err error) {
-	if branch {
-		return gives, inBranch(r, s.Name)
-	}
+	call *recipe.Call, in *branch) (gives recipe.Gives, err error) {
 	p := &probing{call: call, held: s.Args, failures: s.Failures}
 	failures := s.Failures
 	if failures != nil { // its worker watches its time limit, which begins when it does
@@ -190,11 +186,11 @@ func (f *Survey) step(ctx context.Context, r recipe.Recipe, before recipe.Chain,
 		unlimited.TimeLimit = nil
 		failures = &unlimited
 	}
-	if err := f.try(ctx, r, before, s, s.Name, p, failures); err != nil {
+	if err := f.try(ctx, r, before, s, s.Name, p, failures, in); err != nil {
 		return gives, err
 	}
 	gives = recipe.Gives{Schema: bare(p.gives[0], r), Tried: true}
-	f.remember(gives.Schema, recipe.Batched(before))
+	f.remember(gives.Schema, recipe.Batched(in.all(before)))
 	return gives, nil
 }
 
@@ -210,11 +206,21 @@ func bare(gives sample.Schema, r recipe.Recipe) sample.Schema {
 // try has functions called with a sample, after steps. Asks is the step whose results are
 // not known.
 func (f *Survey) try(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step,
-	asks string, p *probing, failures *recipe.Failures) error {
-	prefix := recipe.Recipe{Seed: r.Seed, Steps: append(slices.Clone(before),
-		recipe.Step{Op: s.Op, Name: s.Name, Args: p, Failures: failures},
-		recipe.Step{Name: s.Name + ".probe", Args: recipe.StackOf(recipe.Batches{Size: 1})})}
-	_, err := f.first(ctx, prefix, r, asks, p.atEnd)
+	asks string, p *probing, failures *recipe.Failures, in *branch) error {
+	steps := append(slices.Clone(before), recipe.Step{Op: s.Op, Name: s.Name, Args: p, Failures: failures})
+	end := recipe.Step{Name: s.Name + ".probe", Args: recipe.StackOf(recipe.Batches{Size: 1})}
+	if in != nil {
+		return f.tryIn(ctx, in, r, steps, end, asks, p)
+	}
+	_, err := f.first(ctx, recipe.Recipe{Seed: r.Seed, Steps: append(steps, end)}, p.atEnd)
+	return noneCame(r, asks, err)
+}
+
+// noneCame names the step for which no sample came.
+func noneCame(r recipe.Recipe, name string, err error) error {
+	if err == io.EOF {
+		err = mistake(r, name, errors.New("has no gives, and no sample came to find it from: set gives"))
+	}
 	return err
 }
 
@@ -227,9 +233,9 @@ func (f *Survey) collate(ctx context.Context, r recipe.Recipe, before recipe.Cha
 	}
 	only := recipe.Recipe{Seed: r.Seed, Steps: append(slices.Clone(before),
 		recipe.Step{Op: s.Op, Name: s.Name, Args: recipe.StackOf(b), Failures: s.Failures})}
-	made, err := f.first(ctx, only, r, s.Name, func(context.Context) (bool, error) { return false, nil })
+	made, err := f.first(ctx, only, func(context.Context) (bool, error) { return false, nil })
 	if err != nil {
-		return gives, err
+		return gives, noneCame(r, s.Name, err)
 	}
 	f.Made = made
 	gives = *t.Call.Gives
@@ -237,8 +243,8 @@ func (f *Survey) collate(ctx context.Context, r recipe.Recipe, before recipe.Cha
 	return gives, nil
 }
 
-// first makes the first batch of the beginning of a recipe: up to the step of this name.
-func (f *Survey) first(ctx context.Context, prefix, r recipe.Recipe, name string, atEnd AtEnd) (Made, error) {
+// first makes the first batch of the beginning of a recipe.
+func (f *Survey) first(ctx context.Context, prefix recipe.Recipe, atEnd AtEnd) (Made, error) {
 	if _, err := prefix.Check(); err != nil {
 		return Made{}, err
 	}
@@ -251,11 +257,7 @@ func (f *Survey) first(ctx context.Context, prefix, r recipe.Recipe, name string
 		return Made{}, err
 	}
 
-	made, err := f.First(ctx, prefix, schema, atEnd)
-	if err == io.EOF {
-		err = mistake(r, name, errors.New("has no gives, and no sample came to find it from: set gives"))
-	}
-	return made, err
+	return f.First(ctx, prefix, schema, atEnd)
 }
 
 // mistake is one of a step.

@@ -103,3 +103,41 @@ def test_errors_name_the_function():
         source().route(later, [double, negative], fields="n")
     with pytest.raises(hr.RecipeError, match="are for a function"):
         source().route("n", [(0, double), negative], fields="n")
+
+
+# Branches that do not say what their functions give.
+
+
+def values(pipeline):
+    with pipeline.loader(epochs=1) as loader:
+        return list(loader)
+
+
+@pytest.mark.parametrize("where", ["process", "here"])
+def test_a_sample_of_each_branch_tells_what_its_functions_give(where):
+    text = lambda p: p.map(lambda x: f"{x}", where=where).map(lambda s: int(s) * 2, where=where)  # noqa: E731
+    inner = lambda p: p.route(lambda x: int(x > 50), [lambda q: q.map(lambda x: -x, where=where), text])  # noqa: E731
+    p = hr.source(range(60)).route(lambda x: x % 2, [lambda p: p.map({x: 10 * x for x in range(0, 60, 2)}, where=where), inner])
+    assert values(p) == [10 * x if x % 2 == 0 else 2 * x if x > 50 else -x for x in range(60)]
+
+
+def test_functions_of_batches_in_a_branch():
+    branches = [lambda p: p.map(lambda b: b + 1), lambda p: p, lambda p: p.map(lambda b: -b)]
+    p = hr.source(range(12)).batch(4).route(lambda b: int(b.sum() % 4), branches)
+    assert [b.tolist() for b in values(p)] == [[0, -1, -2, -3], [-4, -5, -6, -7], [-8, -9, -10, -11]]
+
+
+@pytest.mark.parametrize("n", [3, 600])
+def test_a_branch_of_which_no_sample_came_is_tried_with_another(n):
+    p = hr.source(range(n)).route(lambda x: int(x > 1000), [lambda p: p.map(lambda x: 2 * x), lambda p: p.map(lambda x: -x)])
+    assert values(p) == [2 * x for x in range(n)]
+
+
+@pytest.mark.parametrize("n", [3, 600])
+def test_a_branch_that_fails_for_samples_of_others_needs_gives(n):
+    rare = lambda x: int(x > 500)  # noqa: E731
+    p = hr.source(range(n)).route(rare, [lambda p: p, lambda p: p.map({501: 0})])
+    with pytest.raises(hr.RecipeError, match=r"(?s)none of the first samples comes to its branch.*it failed: set gives.*has no key 0"):
+        values(p)
+    p = hr.source(range(n)).route(rare, [lambda p: p, lambda p: p.map(dict.fromkeys(range(600), 7), gives=int)])
+    assert values(p) == [7 if x > 500 else x for x in range(n)]
