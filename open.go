@@ -107,7 +107,7 @@ func checkPlaces(r recipe.Recipe, o Options) error {
 					"use \"process\" or \"thread\"", ErrConfig, s.Name, where)
 			}
 		}
-		if where == recipe.Here && !program && !o.Look {
+		if recipe.InProgram(where) && !program && !o.Look {
 			return fmt.Errorf("%w: %s: where=%q is for functions of a Python program, and no such program "+
 				"opens this recipe: open it with headrace.load(), or use \"process\" or \"thread\"", ErrConfig, s.Name, where)
 		}

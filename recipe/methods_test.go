@@ -195,6 +195,7 @@ from ._recipe.arguments import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from concurrent.futures import Executor
     from typing import Any, Literal
 
     from ._recipe.workers import Workers
@@ -204,7 +205,7 @@ if TYPE_CHECKING:
     Size = int | tuple[int, int] | list[int]
     Range = float | tuple[float, float] | list[float]
     Seeds = Iterable[Literal["random", "numpy", "torch"]]
-    Where = Literal["process", "thread", "here"] | Workers
+    Where = Literal["process", "thread", "here"] | Workers | Executor
 %[2]s
 
 class Operations:

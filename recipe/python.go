@@ -41,7 +41,7 @@ func (*Python) Docs() map[string]string {
 // Complete returns the arguments with their defaults.
 func (p Python) Complete() Python {
 	p.Where = cmp.Or(p.Where, "process")
-	if p.Where == Here && p.Workers == nil {
+	if InProgram(p.Where) && p.Workers == nil {
 		p.Workers = new(1) // what a program has, such as a connection, is seldom for several threads
 	}
 	if len(p.Seed) == 0 {
@@ -73,7 +73,15 @@ func (p *Python) Takes(in sample.Schema) sample.Schema {
 const SetPrefix = "set:"
 
 // Here is where a function is called by threads of the program that opens the recipe.
-const Here = "here"
+// What follows HerePrefix is the executor that they submit its calls to, by which only
+// functions of one executor are called one after the other.
+const (
+	Here       = "here"
+	HerePrefix = Here + ":"
+)
+
+// InProgram tells whether a function is called by threads of the program.
+func InProgram(where string) bool { return where == Here || strings.HasPrefix(where, HerePrefix) }
 
 const mostPythonWorkers = 256
 
@@ -93,7 +101,7 @@ func (p *Python) CheckCall(in sample.Schema) (errs []error) {
 	if p.Workers != nil && (*p.Workers < 1 || *p.Workers > mostPythonWorkers) {
 		errs = append(errs, Wrong("workers", "is %d: must be from 1 to %d", *p.Workers, mostPythonWorkers))
 	}
-	if p.Where == Here && len(p.Seed) > 0 {
+	if InProgram(p.Where) && len(p.Seed) > 0 {
 		errs = append(errs, Wrong("seed", `is given with where="here": it would seed the program's own generators; use an argument rng`))
 	}
 	return append(errs, CheckSeed(p.Seed))
@@ -130,7 +138,7 @@ func CheckWhere(where string) error {
 	if where == "main" {
 		return Wrong("where", `is "main": that is for the last steps, after batch, which the Python package carries out by itself`)
 	}
-	if strings.HasPrefix(where, SetPrefix) {
+	if strings.HasPrefix(where, SetPrefix) || InProgram(where) {
 		return nil
 	}
 	return argument.OneOf("where", cmp.Or(where, "process"), []string{"process", "thread", Here})

@@ -104,7 +104,7 @@ func (h *Host) Open(name string, p *recipe.Python, o extern.Options, f *recipe.F
 		workers = *p.Workers
 	}
 	o.Stage, o.Function, o.Interpreter, o.Heap, o.Workers, o.Threads = name, p.Function, h.python, h.Heap, workers, place(p) != "process"
-	if p.Where == recipe.Here {
+	if recipe.InProgram(p.Where) {
 		o.Interpreter = h.python.Here()
 	}
 	set, ofSet := h.setOf(p)

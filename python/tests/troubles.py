@@ -356,6 +356,15 @@ def _() -> None:
     list(squares().map(slow, gives={"key": str}).failures(time_limit=1).batch(4).loader())
 
 
+@trouble("An executor that takes no calls")
+def _() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    pool = ThreadPoolExecutor(2)
+    pool.shutdown()
+    list(squares().map(lambda sample: sample, where=pool).batch(4).loader())
+
+
 @trouble("A hook that fails")
 def _() -> None:
     class Metrics:

@@ -24,6 +24,7 @@ __all__ = [
     "EngineNotFound",
     "EpochTooShort",
     "EpochsExhausted",
+    "ExecutorFailed",
     "FileError",
     "ForkedLoader",
     "FunctionFailed",
@@ -97,6 +98,7 @@ class FunctionFailed(HeadraceError, RuntimeError):
 
 
 HOOK_FAILED = "headrace.HookFailed"  # how workers tell of one
+EXECUTOR_FAILED = "headrace.ExecutorFailed"  # likewise
 STATE_MISMATCH = "headrace.errors.StateMismatch"  # likewise
 WARNING = "headrace.HeadraceWarning"  # likewise, as the name of a logger
 
@@ -113,6 +115,10 @@ class HookFailed(HeadraceError, RuntimeError):
         self.remote_traceback = remote_traceback
         if remote_traceback:
             self.__cause__ = RemoteTraceback(remote_traceback)
+
+
+class ExecutorFailed(HeadraceError, RuntimeError):
+    """An executor given as `where=` takes no more calls, which ended the run: it was shut down, or lost its processes."""
 
 
 class FileError(HeadraceError, OSError):

@@ -15,7 +15,7 @@ from ._recipe.arguments import (
     optional,
     when_of,
 )
-from ._recipe.functions import Function, Names, batched, described, has_functions, importable, is_main, places, plain
+from ._recipe.functions import Function, Names, batched, described, has_functions, importable, is_here, is_main, places, plain
 from ._recipe.step import Step, located
 from ._report.tracebacks import all_briefly, briefly
 from .errors import NoSuchName, RecipeError, WrongType
@@ -550,6 +550,8 @@ class Pipeline(Operations):
                 the GIL. `"here"`: threads of this process, by default one, for functions that need its objects, such as a model or lock;
                 they compete with your loop for the GIL, and `time_limit` cannot stop them. `"main"`: your loop's own thread, in the last
                 steps after `batch`; the function gets all fields and returns anything. An `hr.Workers`: its processes, which steps share.
+                A `concurrent.futures` executor, or anything with its `submit()`: calls are submitted to it, by default as many at once as
+                it has workers, and it stays open.
             seed: modules to seed before each call: `"random"`, `"numpy"`, `"torch"`; by default none.
             copy: pass arrays as copies that you may keep.
         """
@@ -771,11 +773,11 @@ class Pipeline(Operations):
 
             around = of_functions(hooks)
             called = list(places(recipe["steps"]))
-            sent = {name for name, where in called if where != "here"} | {one["initializer"] for one in names.sets.values()}
+            sent = {name for name, where in called if not is_here(where)} | {one["initializer"] for one in names.sets.values()}
             try:
                 functions = {name: function for name, function in names.functions.items() if name in sent}
                 python = interpreter(functions, names.sets, sent, around)
-                if any(where == "here" for _, where in called):
+                if any(is_here(where) for _, where in called):
                     from ._worker.here import Here
 
                     here = Here({name: function.value for name, function in names.functions.items()}, around)

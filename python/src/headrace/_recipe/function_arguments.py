@@ -7,12 +7,14 @@ import inspect
 
 from ..errors import RecipeError
 from .arguments import dtype_name, integer, is_several, optional, truth
+from .executors import Submitted, calls_of, is_executor, submitting
 from .functions import BARE, Function, takes_out
 from .workers import Workers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from concurrent.futures import Executor
     from typing import Any
 
 _PLACES = ("process", "thread", "here", "main")
@@ -28,7 +30,7 @@ def function_arguments(
     to: str | Iterable[str] | None = None,
     gives: Any = None,
     workers: int | None = None,
-    where: str | Workers = "process",
+    where: str | Workers | Executor = "process",
     seed: str | Iterable[str] = (),
     copy: bool = False,
 ) -> dict[str, Any]:
@@ -39,7 +41,13 @@ def function_arguments(
     if targets is not None and names is None:
         raise RecipeError(f"headrace: {op}: to= needs fields=; without them, return a dict")
     places = _PLACES if op == "map" else _PLACES[:-1]
-    if isinstance(where, Workers):
+    executor: Any = where if is_executor(where) else None
+    place: Any = where
+    if executor is not None:
+        if _seeds(op, "seed", seed):
+            text = f"headrace: {op}: seed={seed!r} with an executor as where=, whose threads share the generators"
+            raise RecipeError(f"{text}: give the function an argument rng instead")
+    elif isinstance(where, Workers):
         if op == "flat_map":
             text = "headrace: flat_map keeps a worker while its samples are read, and cannot share it"
             raise RecipeError(f'{text}: set where="process" or "thread"')
@@ -54,14 +62,18 @@ def function_arguments(
         _check_main(op, function, gives=gives, workers=workers, seed=seed, copy=copy or None)
     _check_calls(op, function, names)
     described = types(op, gives, targets or names)
-    _check_out(op, function, names, described, where)
+    _check_out(op, function, names, described, place, lends=executor is None)
+    if executor is not None:
+        # Its calls may outlive the loader, so they have copies, and no memory of the engine for results.
+        function, place, copy = submitting(op, function, executor), Submitted(executor), True
+        workers = calls_of(executor) if workers is None else workers
     return {
         "function": Function(function),
         "fields": names,
         "to": targets,
         "gives": described,
         "workers": optional("workers", workers),
-        "where": None if where == "process" else where,
+        "where": None if place == "process" else place,
         "seed": _seeds(op, "seed", seed),
         "copy": truth("copy", copy) or None,
     }
@@ -189,7 +201,7 @@ def _positional(op: str, function: Any, fields: list[str] | None) -> int:
     return (1 if op == "batch" else len(fields or [""])) + isinstance(function, type)
 
 
-def _check_out(op: str, function: Any, fields: list[str] | None, gives: dict[str, Any] | None, where: str | Workers) -> None:
+def _check_out(op: str, function: Any, fields: list[str] | None, gives: dict[str, Any] | None, where: Any, lends: bool = True) -> None:
     """Raise RecipeError if a function needs memory for its results, but their size is unknown."""
     try:
         wants = takes_out(inspect.signature(_called(function)), _positional(op, function, fields))
@@ -198,6 +210,8 @@ def _check_out(op: str, function: Any, fields: list[str] | None, gives: dict[str
     if wants != "must":
         return
     what = f"headrace: {op}: {_repr(function)} has the argument out, memory for its result"
+    if not lends:
+        raise RecipeError(f"{what}, which an executor's threads and processes do not get: return the result instead")
     if op not in ("map", "source") or where == "main":
         raise RecipeError(f"{what}, which only a map in workers or a source supports: give it the default None, or leave it out")
     if gives is None:
@@ -298,7 +312,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def source_arguments(
-    obj: Any, fields: str | Iterable[str] | None, gives: Any, generators: str | Iterable[str], keys: Any, where: str | Workers
+    obj: Any, fields: str | Iterable[str] | None, gives: Any, generators: str | Iterable[str], keys: Any, where: str | Workers | Executor
 ) -> dict[str, Any]:
     """The arguments of the step source."""
     if inspect.isgenerator(obj) or inspect.isasyncgen(obj) or inspect.iscoroutine(obj):
@@ -339,13 +353,16 @@ def source_arguments(
     }
 
 
-def _check_source_place(obj: Any, where: str | Workers, iterated: bool, seeds: list[str] | None) -> None:
+def _check_source_place(obj: Any, where: str | Workers | Executor, iterated: bool, seeds: list[str] | None) -> None:
     if isinstance(where, Workers):
         if iterated:
             text = f"headrace: source: {_repr(obj)} is iterated over by one worker, which steps cannot share"
             raise RecipeError(f'{text}: set where="process", "thread" or "here"')
         if where.threads > 1 and seeds:
             raise RecipeError("headrace: source: threads share the generators that generators= is for: use threads=1")
+    elif is_executor(where):
+        text = f"headrace: source: where is {_short(where)}, an executor: it is for functions of samples"
+        raise RecipeError(f'{text}: give hr.source(…, where="here").map(read, where=executor), or hr.Workers')
     elif where not in _PLACES[:-1]:
         raise RecipeError(f"headrace: source: where is {where!r}: must be {' or '.join(map(repr, _PLACES[:-1]))}")
     if where == "here" and seeds:

@@ -6,6 +6,7 @@ import functools
 import sys
 
 from ..errors import RecipeError
+from .executors import Submitted
 from .workers import Workers
 
 TYPE_CHECKING = False
@@ -89,11 +90,16 @@ class Names:
         self.functions: dict[str, Function] = {}
         self.sets: dict[str, dict[str, Any]] = {}  # of workers, as OPEN has them
         self._workers: list[Workers] = []
+        self._executors: list[Submitted] = []
 
-    def __call__(self, function: Function | Workers) -> str:
-        """The name of a function, or of a set of workers."""
+    def __call__(self, function: Function | Workers | Submitted) -> str:
+        """The name of a function, of a set of workers, or of the place where an executor's calls are."""
         if isinstance(function, Workers):
             return self._set(function)
+        if isinstance(function, Submitted):
+            if function not in self._executors:
+                self._executors.append(function)
+            return f"here:{self._executors.index(function) + 1}"
         name, number = function.name, 1
         while self.functions.setdefault(name, function).value is not function.value:
             number += 1
@@ -120,13 +126,15 @@ def plain(name: str, value: Any) -> Any:
     """A value for a recipe: NumPy numbers become Python's, and what JSON lacks is refused."""
     if getattr(value, "shape", None) == () and hasattr(value, "item"):
         value = value.item()
-    if value is None or isinstance(value, (str, int, float, list, tuple, dict, Function, Workers)):
+    if value is None or isinstance(value, (str, int, float, list, tuple, dict, Function, Workers, Submitted)):
         return value
     raise RecipeError(f"headrace: {name} is {value!r}: must be text, a number, or True and False")
 
 
-def importable(function: Function | Workers) -> str:
+def importable(function: Function | Workers | Submitted) -> str:
     """The name of a function that others can import, or RecipeError."""
+    if isinstance(function, Submitted):
+        raise RecipeError(f'headrace: a recipe cannot have a {function!r} in it: write where="process" or "thread", and how many workers')
     if isinstance(function, Workers):
         raise RecipeError('headrace: a recipe cannot have hr.Workers in it: write where="process" or "thread", and how many workers')
     if function.importable():
@@ -155,14 +163,14 @@ def _spelled(step: dict[str, Any], spell: Callable[[Any], str]) -> dict[str, Any
     op = operation(step)
     args = step[op] or {}
     new: dict[str, Any] = {}
+    if isinstance(args.get("where"), (Workers, Submitted)):
+        new["where"] = spell(args["where"])
     for argument in ("function", "keys"):
         if isinstance(args.get(argument), Function):
             new[argument] = spell(args[argument])
-    if isinstance(args.get("where"), Workers):
-        new["where"] = spell(args["where"])
     if isinstance(args.get("collate"), dict) and isinstance(args["collate"].get("function"), Function):
         where = args["collate"].get("where")
-        place = {"where": spell(where)} if isinstance(where, Workers) else {}
+        place = {"where": spell(where)} if isinstance(where, (Workers, Submitted)) else {}
         new["collate"] = {**args["collate"], "function": spell(args["collate"]["function"]), **place}
     if op == "merge":
         new["of"] = [spelled(inside, spell) for inside in args["of"]]
@@ -193,6 +201,11 @@ def batched(steps: Sequence[dict[str, Any]]) -> bool:
         if makes_batches(step):
             return True
     return False
+
+
+def is_here(where: str) -> bool:
+    """Whether threads of this program call the functions of a place, or have an executor call them."""
+    return where == "here" or where.startswith("here:")
 
 
 def is_main(step: dict[str, Any]) -> bool:

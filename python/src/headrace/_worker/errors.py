@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 
-from ..errors import HOOK_FAILED, HookFailed
+from ..errors import EXECUTOR_FAILED, HOOK_FAILED, ExecutorFailed, HookFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 _OURS = os.path.dirname(os.path.dirname(__file__)) + os.sep  # this package
-_BEFORE = (_OURS, "<frozen importlib._bootstrap", os.path.join(os.path.dirname(os.__file__), "asyncio", ""), "uvloop" + os.sep)
+_STANDARD = os.path.dirname(os.__file__)
+_BEFORE = (
+    _OURS,
+    "<frozen importlib._bootstrap",
+    os.path.join(_STANDARD, "asyncio", ""),
+    os.path.join(_STANDARD, "concurrent", ""),
+    "uvloop" + os.sep,
+)
 _MOST = 64 << 10  # characters of a message
 _USED_UP = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT}  # no sample is to blame for it
 
@@ -47,6 +54,8 @@ def describe(e: BaseException, function: Any = None) -> dict[str, Any]:
     if isinstance(e, HookFailed):
         assert e.__cause__ is not None
         return {**describe(e.__cause__), "type": HOOK_FAILED, "message": _cut(str(e)), "ends": True}
+    if isinstance(e, ExecutorFailed):
+        return {**describe(e.__cause__ or RuntimeError(str(e))), "type": EXECUTOR_FAILED, "message": _cut(str(e)), "ends": True}
     if isinstance(e, Overdue):
         return {"where": where_is(function), "type": "TimeoutError", "message": str(e), "traceback": e.stack, "overdue": True}
     if isinstance(e, Misfit):
