@@ -729,7 +729,8 @@ class Pipeline(Operations):
                 even with samples from the epoch's beginning.
             hooks: objects called around your functions, or with statistics: see `headrace.Hook`. They run inside those of
                 `headrace.defaults`.
-            every: seconds between calls of the hooks' `stats`; None, the default: 10.
+            every: seconds between calls of the hooks' `stats`; None, the default: 10. Without such hooks, a line of statistics is logged
+                to `logging.getLogger("headrace.stats")`, at the level INFO, if you set it.
 
         Returns:
             A loader. Each `for` loop over it is one epoch.

@@ -17,15 +17,19 @@ if TYPE_CHECKING:
 
     from .run import Run
 
+_EVERY = 10.0  # seconds, if nobody says
 _GRACE = 5.0  # seconds that `close` waits for hooks to return
 
 
 class Interval:
-    """Calls hooks' `stats` every so many seconds while the run lives, and once at its end."""
+    """Calls hooks' `stats` every so many seconds while the run lives, and once at its end. Without such hooks they are logged."""
 
-    def __init__(self, run: Run, hooks: Iterable[Any], every: float) -> None:
+    def __init__(self, run: Run, hooks: Iterable[Any], every: float | None) -> None:
         self._over = over = threading.Event()
         told = [(hook, method) for hook in hooks if (method := method_of(hook, "stats")) is not None]
+        if not told and every is not None:
+            told = [(log := Log(), log.stats)]
+        every = _EVERY if every is None else every
         self._thread = threading.Thread(target=_tell_all, args=(ref(run, lambda _: over.set()), told, every, over), daemon=True)
         self._thread.name = "headrace-stats"
         if told:
@@ -37,6 +41,23 @@ class Interval:
         self._over.set()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(_GRACE)
+
+
+class Log:
+    """Logs a line of statistics, and at the level DEBUG the table."""
+
+    def __init__(self) -> None:
+        import logging
+
+        self._logger = logging.getLogger("headrace.stats")
+        self._at, self._before = 0, 0
+
+    def stats(self, stats: Stats) -> None:
+        elapsed, batches = stats.get("elapsed_ns", 0), stats.get("yielded", 0)
+        rate = (batches - self._before) / max(1, elapsed - self._at) * 1e9
+        self._at, self._before = elapsed, batches
+        self._logger.info("%d batches, %.3g/s: %s", batches, rate, stats.get("verdict", ""))
+        self._logger.debug("%s", stats)
 
 
 def _tell_all(run: Callable[[], Run | None], told: list[Any], every: float, over: threading.Event) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from .._client.session import Session
     from ..pipeline import Pipeline
+    from .background import Background
     from .batch_steps import MainSteps
     from .batches import Batches
     from .interval import Interval
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 _MOST_WORKERS = 256
 T = TypeVar("T")
-_EVERY = 10.0  # seconds between two calls of hooks with statistics
 
 
 class Field(NamedTuple):
@@ -76,7 +76,8 @@ class Loader:
         self._taken_by: Batches | None = None
         try:
             self._main = _main_steps(main, pipeline._seed, self._run.config["rank"], hooks) if main else None
-            self._interval = _interval(self._run, hooks, every) if hooks else None
+            self._interval = _interval(self._run, hooks, every) if hooks or every is not None else None
+            self._background = _background(self._run, hooks) if hooks else None
             if pipeline._format.name != "numpy":
                 self._batches.set_format(pipeline._format)  # refuses what the framework cannot hold
         except BaseException:
@@ -337,6 +338,8 @@ class Loader:
             finally:
                 if self._main is not None:
                     self._main.close()
+        if self._background is not None:
+            self._background.close()
         if self._interval is not None:
             self._interval.close()
 
@@ -563,7 +566,18 @@ def _main_steps(steps: list[dict[str, Any]], seed: int, rank: int, hooks: tuple[
 def _interval(run: Run, hooks: tuple[Any, ...], every: float | None) -> Interval:
     from .interval import Interval
 
-    return Interval(run, hooks, _EVERY if every is None else every)
+    return Interval(run, hooks, every)
+
+
+def _background(run: Run, hooks: tuple[Any, ...]) -> Background | None:
+    from .._recipe.hooks import method_of
+
+    methods = [(hook, hook.background) for hook in hooks if method_of(hook, "background") is not None]
+    if not methods:
+        return None
+    from .background import Background
+
+    return Background(run, methods)
 
 
 _OF_THE_PROCESS = ("rank", "world_size", "local_world_size", "dead_letters_own")

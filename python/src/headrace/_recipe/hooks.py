@@ -43,7 +43,7 @@ class Call:
 
 
 class Hook:
-    """Watches the functions of a pipeline: `loader(hooks=[…])` accepts objects with any of these three methods.
+    """Watches the functions of a pipeline: `loader(hooks=[…])` accepts objects with any of these methods.
 
         class Timing:
             def call(self, call):
@@ -82,10 +82,16 @@ class Hook:
             stats: as from `loader.stats()`. While your loop is in `next()`, the call waits for its end.
         """
 
+    async def background(self) -> None:
+        """Runs in a thread of this process while the loader is open, beside its steps, and is cancelled when it is closed.
+
+        It must be async. An exception becomes a warning, and the loader goes on.
+        """
+
 
 Hook.__module__ = Call.__module__ = "headrace"
 
-_METHODS = ("stage", "call", "stats")
+_METHODS = ("stage", "call", "stats", "background")
 
 
 def hooks_of(given: Iterable[Any] | None) -> tuple[Any, ...]:
@@ -94,12 +100,17 @@ def hooks_of(given: Iterable[Any] | None) -> tuple[Any, ...]:
         return ()
     if not hasattr(given, "__iter__"):
         raise RecipeError(f"headrace: hooks is {given!r}: must be a list of objects")
+    import inspect
+
     hooks = tuple(given)
     for hook in hooks:
         if isinstance(hook, type):
             raise RecipeError(f"headrace: hooks: {hook.__name__} is a class: give objects, such as {hook.__name__}()")
         if not any(callable(getattr(hook, name, None)) for name in _METHODS):
-            raise RecipeError(f"headrace: hooks: {hook!r} has none of the methods stage, call and stats")
+            raise RecipeError(f"headrace: hooks: {hook!r} has none of the methods stage, call, stats and background")
+        if method_of(hook, "background") is not None and not inspect.iscoroutinefunction(hook.background):
+            text = f"headrace: hooks: background() of {name_of(hook)} is not async, and could not be ended with the loader"
+            raise RecipeError(f"{text}: write async def, with await asyncio.sleep(…) or asyncio.to_thread(…)")
     return hooks
 
 
