@@ -109,8 +109,10 @@ func (t *task) prepareDecode() (err error) {
 		op = media.ResizeExact{Height: t.Height, Width: t.Width, Filter: t.Filter}
 	case "crop":
 		op = media.ResizeToBucket{Sizes: []media.Size{{Height: t.Height, Width: t.Width}}, Filter: t.Filter}
+	case "pad":
+		op = media.ResizePad{Height: t.Height, Width: t.Width, Filter: t.Filter, Fill: opaque(o.Color, o.DType)}
 	default:
-		return fmt.Errorf(`serve: fit %q: must be "stretch" or "crop"`, t.Fit)
+		return fmt.Errorf(`serve: fit %q: must be "stretch", "crop" or "pad"`, t.Fit)
 	}
 	if err := op.Check(); err != nil {
 		return err
@@ -119,6 +121,17 @@ func (t *task) prepareDecode() (err error) {
 	t.steps = []media.Step{{Op: op}}
 	t.form.Height, t.form.Width = t.Height, t.Width
 	return nil
+}
+
+// opaque returns the colour of bars: black, without transparency.
+func opaque(c media.Color, d tensor.DType) (fill [4]uint16) {
+	if c == media.RGBA {
+		fill[3] = 255
+		if d == tensor.Uint16 {
+			fill[3] = 65535
+		}
+	}
+	return fill
 }
 
 func (t *task) prepareLimit() error {

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageOps
 
 import headrace as hr
 from conftest import (
@@ -87,6 +87,12 @@ def test_sizes_are_kept_to(jpeg):
     batch = hr.io.load_image_batch([jpeg, jpeg], 50, 70, filter="box")
     assert near(batch[1], np.asarray(Image.fromarray(hr.io.load_image(jpeg)).resize((50, 70), Image.Resampling.BOX)))
     assert hr.io.load_image_batch([jpeg, jpeg]).shape == (2, 160, 240, 3)
+    # 240×160 goes into 60×60 as 60×40, between bars of 10 rows.
+    padded = hr.io.load_image(jpeg, width=60, height=60, fit="pad")
+    assert near(padded, np.asarray(ImageOps.pad(Image.fromarray(hr.io.load_image(jpeg)), (60, 60), Image.Resampling.BILINEAR)))
+    opaque = hr.io.load_image_batch([jpeg], 60, 60, fit="pad", color="rgba", dtype="uint16")[0]
+    assert (opaque[:10] == [0, 0, 0, 65535]).all()
+    assert (opaque[..., 3] == 65535).all()
     fast = hr.io.load_image(jpeg, width=24, height=16, mode="fast")
     assert fast.shape == (16, 24, 3)
     assert np.abs(fast.astype(int) - resized(jpeg, 24, 16)).mean() < 8
@@ -289,7 +295,7 @@ def test_arguments_that_cannot_be(jpeg):
         ({"width": 0, "height": 3}, "width is 0"),
         ({"width": -3, "height": 3}, "width is -3"),
         ({"width": 70_000, "height": 3}, "70000"),
-        ({"fit": "pad"}, "fit is 'pad'"),
+        ({"fit": "contain"}, "fit is 'contain'"),
         ({"filter": "area"}, "filter"),
         ({"color": "bgr"}, "color"),
         ({"dtype": "float32"}, "dtype"),

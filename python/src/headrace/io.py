@@ -111,7 +111,7 @@ def load_image(
     *,
     width: int | None = None,
     height: int | None = None,
-    fit: Literal["stretch", "crop"] = "stretch",
+    fit: Literal["stretch", "crop", "pad"] = "stretch",
     filter: Filter = "bilinear",
     color: Literal["rgb", "rgba", "gray"] = "rgb",
     background: Sequence[int] | None = None,
@@ -131,7 +131,8 @@ def load_image(
         src: a path, bytes, or an object with `read()`.
         width: of the result, in pixels, together with `height`; by default the image's own size.
         height: of the result.
-        fit: `"stretch"`: to the size; `"crop"`: over the size, and the middle is cut out.
+        fit: `"stretch"`: to the size; `"crop"`: over the size, and the middle is cut out; `"pad"`: within the size, centred between black
+            bars.
         filter: for resizing: antialiased, as in Pillow.
         color: `"rgb"`, `"gray"`, or `"rgba"`, where images without alpha are opaque. Alpha is dropped without `background`.
         background: (red, green, blue), 0 to 255, shown through transparency.
@@ -162,7 +163,7 @@ def decode_jpeg(
     *,
     width: int | None = None,
     height: int | None = None,
-    fit: Literal["stretch", "crop"] = "stretch",
+    fit: Literal["stretch", "crop", "pad"] = "stretch",
     filter: Filter = "bilinear",
     color: Literal["rgb", "rgba", "gray"] = "rgb",
     mode: Literal["exact", "fast"] = "exact",
@@ -208,7 +209,7 @@ def load_image_batch(
     width: int | None = None,
     height: int | None = None,
     *,
-    fit: Literal["stretch", "crop"] = ...,
+    fit: Literal["stretch", "crop", "pad"] = ...,
     filter: Filter = ...,
     color: Literal["rgb", "rgba", "gray"] = ...,
     background: Sequence[int] | None = ...,
@@ -229,7 +230,7 @@ def load_image_batch(
     width: int | None = None,
     height: int | None = None,
     *,
-    fit: Literal["stretch", "crop"] = ...,
+    fit: Literal["stretch", "crop", "pad"] = ...,
     filter: Filter = ...,
     color: Literal["rgb", "rgba", "gray"] = ...,
     background: Sequence[int] | None = ...,
@@ -249,7 +250,7 @@ def load_image_batch(
     width: int | None = None,
     height: int | None = None,
     *,
-    fit: Literal["stretch", "crop"] = "stretch",
+    fit: Literal["stretch", "crop", "pad"] = "stretch",
     filter: Filter = "bilinear",
     color: Literal["rgb", "rgba", "gray"] = "rgb",
     background: Sequence[int] | None = None,
@@ -702,7 +703,7 @@ def _decode(
 ) -> bytes:
     """The request for the engine."""
     for name, value, known in (
-        ("fit", fit, ("stretch", "crop")),
+        ("fit", fit, ("stretch", "crop", "pad")),
         ("filter", filter, ("bilinear", "box", "hamming", "bicubic", "lanczos", "nearest")),
         ("color", color, tuple(_CHANNELS)),
         ("dtype", dtype, ("uint8", "uint16")),
