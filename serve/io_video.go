@@ -72,6 +72,12 @@ func (s *ioSession) decodeClip(ctx context.Context) (*result, error) {
 		if err != nil {
 			return nil, err
 		}
+		if color, err := s.firstColor(ctx, &in, file, content); err == nil { // otherwise there is what the container says
+			info.Color = color
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		return s.jsonResult(ctx, info)
 	}
 
@@ -102,6 +108,28 @@ func (s *ioSession) decodeClip(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	return &result{slot, 8 * form.DType.Size(), c.Shape()}, nil
+}
+
+// firstColor decodes the first frame of a video, and returns its colours: often
+// only the codec's own headers say them.
+func (s *ioSession) firstColor(ctx context.Context, in *input, file video.File, content int64) (told opvideo.ColorInfo, err error) {
+	c, err := computedOn(ctx, s, in, func() (*opvideo.VideoClip, error) {
+		return s.task.clip.Open(file, opvideo.FrameList{Indices: []int{0}}, nil)
+	})
+	if err != nil {
+		return told, err
+	}
+	defer c.Close()
+	grant, err := s.engine.memory.ask(ctx, content+c.WorkingBytes(1))
+	if err != nil {
+		return told, err
+	}
+	defer grant.Release()
+	if err := machine.Patiently(ctx, c.Load); err != nil {
+		return told, err
+	}
+	err = s.computeOn(ctx, in, func() error { told, err = c.Color(ctx); return err })
+	return told, err
 }
 
 // fill decodes the clip of an input. Each decoder goes through the gate.

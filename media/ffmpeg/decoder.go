@@ -203,6 +203,7 @@ func (d *Decoder) tellPicture(to *Image) {
 	p.ChromaX, p.ChromaY = int(c.chroma_x), int(c.chroma_y)
 	p.Siting = sitings[c.siting&7]
 	p.Matrix = yuv.Matrix(c.matrix)
+	to.Ranged = c._range != 0
 	p.Full = c._range == C.HR_AV_FULL || c._range == 0 && c.kind != C.HR_AV_YUV
 	if to.Untagged = c.matrix == 2; to.Untagged {
 		p.Matrix = yuv.BT601

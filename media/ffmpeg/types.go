@@ -71,6 +71,7 @@ type Image struct {
 	yuv.Picture                // in formats that can be converted; else its kind is 0
 	Primaries, Transfer int    // numbers of ITU-T H.273
 	Untagged            bool   // the stream does not name its matrix, which is taken for that of BT.601, as FFmpeg takes it
+	Ranged              bool   // the stream names its range
 	Aspect              [2]int // of a pixel; 0 if the codec does not say it
 	Interlaced, Top     bool   // two fields; the upper one first
 }

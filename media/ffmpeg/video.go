@@ -82,6 +82,7 @@ func (d *videoDecoder) Next(to *video.Frame) error {
 	*to = video.Frame{
 		Picture: f.Image.Picture, Packet: f.Packet, Corrupt: f.Corrupt, Format: f.Format,
 		Untagged: f.Image.Untagged, Interlaced: f.Image.Interlaced,
+		Ranged: f.Image.Ranged, Primaries: uint8(f.Image.Primaries), Transfer: uint8(f.Image.Transfer),
 	}
 	return nil
 }

@@ -44,8 +44,11 @@ type Frame struct {
 	Corrupt    bool // the decoder has found damage, and concealed it
 	Damaged    bool // something that it is made of is damaged or missing: only clips that keep such frames show it
 	Untagged   bool // the stream does not name its matrix; it is taken for BT.601
+	Ranged     bool // the stream names its range
 	Interlaced bool
 	Format     string // the decoder's name of the format, as in "yuv420p10le"
+
+	Primaries, Transfer uint8 // numbers of ITU-T H.273; 0 and 2: not said
 }
 
 // Stream is what is known of a stream before its first packet.

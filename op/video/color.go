@@ -1,6 +1,12 @@
 package video
 
-import "github.com/headrace/headrace/media/av"
+import (
+	"context"
+
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/video"
+	"github.com/headrace/headrace/media/yuv"
+)
 
 // Names of ITU-T H.273's numbers, as FFmpeg has them. Those that nobody uses have none.
 var (
@@ -20,15 +26,53 @@ var (
 	rangeNames = map[av.Range]string{av.Limited: "tv", av.Full: "pc"}
 )
 
-// ColorInfo describes the coding of colours, by FFmpeg's names; "": the container does
-// not say it.
+// ColorInfo describes the coding of colours, by FFmpeg's names: what decoding uses. Of
+// primaries and transfer, which it does not use, "" says that the file does not say them.
 type ColorInfo struct {
-	Primaries string `json:"primaries"`
-	Transfer  string `json:"transfer"`
-	Matrix    string `json:"matrix"`
-	Range     string `json:"range"`
+	Primaries string   `json:"primaries"`
+	Transfer  string   `json:"transfer"`
+	Matrix    string   `json:"matrix"`
+	Range     string   `json:"range"`
+	Stated    []string `json:"stated"` // those that the file says; others are assumed
 }
 
+// describeColor describes the colours that a container says.
 func describeColor(c av.Color) ColorInfo {
-	return ColorInfo{primaryNames[c.Primaries], transferNames[c.Transfer], matrixNames[c.Matrix], rangeNames[c.Range]}
+	told := ColorInfo{primaryNames[c.Primaries], transferNames[c.Transfer], matrixNames[c.Matrix], rangeNames[c.Range], []string{}}
+	return told.stating(true, true)
+}
+
+// stating adds which of the names a file says.
+func (c ColorInfo) stating(matrix, reach bool) ColorInfo {
+	for _, one := range []struct {
+		name, value string
+		said        bool
+	}{{"primaries", c.Primaries, true}, {"transfer", c.Transfer, true}, {"matrix", c.Matrix, matrix}, {"range", c.Range, reach}} {
+		if one.said && one.value != "" {
+			c.Stated = append(c.Stated, one.name)
+		}
+	}
+	return c
+}
+
+// frameColor describes the colours of a frame, in a container that says others.
+func frameColor(f *video.Frame, c av.Color) ColorInfo {
+	told := ColorInfo{primaryNames[f.Primaries], transferNames[f.Transfer], matrixNames[uint8(f.Matrix)], "tv", []string{}}
+	if f.Kind == yuv.RGB || f.Matrix == 0 {
+		told.Matrix = "gbr"
+	}
+	if f.Full {
+		told.Range = "pc"
+	}
+	ranged := f.Ranged || c.Range != av.UnknownRange && told.Range == rangeNames[c.Range]
+	return told.stating(!f.Untagged, ranged)
+}
+
+// Color decodes the clip's frames, and describes their colours.
+func (c *VideoClip) Color(ctx context.Context) (told ColorInfo, err error) {
+	err = c.clip.Decode(ctx, func(_ int, f *video.Frame) error {
+		told = frameColor(f, c.video.Stream.Color)
+		return nil
+	})
+	return told, err
 }

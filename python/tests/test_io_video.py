@@ -144,7 +144,49 @@ def test_how_colours_are_coded_is_told(said, suffix, tmp_path):
     pattern = ["-f", "lavfi", "-i", "testsrc2=s=64x48:r=25", "-frames:v", 4, "-pix_fmt", "yuv420p"]
     ffmpeg(*pattern, "-c:v", "libx264", *tags, tmp_path / f"a.{suffix}")
     color = hr.io.video_info(tmp_path / f"a.{suffix}").color
-    assert color._asdict() == {name: said.get(name, "") for name in flags}
+    assumed = {"primaries": "", "transfer": "", "matrix": "smpte170m", "range": "tv"}
+    assert color._asdict() == assumed | said | {"stated": tuple(said)}
+
+
+@pytest.mark.parametrize(
+    ("codec", "form", "pixels", "said", "want"),
+    [
+        ("libx264", "mp4", "yuv420p", {"colorspace": "bt709", "color_range": "pc"}, ("", "", "bt709", "pc", ("matrix", "range"))),
+        ("libx264", "mkv", "yuv420p", {"colorspace": "smpte170m"}, ("", "", "smpte170m", "tv", ("matrix", "range"))),
+        ("libx264", "ts", "yuv420p", {"color_primaries": "bt2020"}, ("bt2020", "", "smpte170m", "tv", ("primaries", "range"))),
+        ("libx264rgb", "mp4", "rgb24", {}, ("", "", "gbr", "pc", ("matrix", "range"))),
+        ("mjpeg", "avi", "yuvj420p", {}, ("", "", "bt470bg", "pc", ("matrix", "range"))),
+        ("ffv1", "mkv", "yuv420p", {}, ("", "", "smpte170m", "tv", ())),
+        ("ffv1", "avi", "bgr0", {}, ("", "", "gbr", "pc", ())),
+    ],
+)
+def test_colours_are_those_that_the_decoder_uses(tmp_path, codec, form, pixels, said, want):
+    """As ffprobe tells them where the file says them, also if it says no primaries; assumed ones are named apart."""
+    tags = [word for name, value in said.items() for word in (f"-{name}", value)]
+    path = tmp_path / f"a.{form}"
+    ffmpeg("-f", "lavfi", "-i", "testsrc2=s=64x48:r=25", "-frames:v", 12, "-c:v", codec, "-pix_fmt", pixels, *tags, path)
+    color = hr.io.video_info(path).color
+    assert tuple(color) == want
+    entries = "stream=color_primaries,color_transfer,color_space,color_range"
+    shown = ["ffprobe", "-v", "error", "-of", "json", "-select_streams", "v", "-show_entries", entries, path]
+    theirs = json.loads(subprocess.check_output(shown))["streams"][0]
+    names = {"primaries": "color_primaries", "transfer": "color_transfer", "matrix": "color_space", "range": "color_range"}
+    for name in color.stated:
+        assert theirs[names[name]] == getattr(color, name)
+
+
+def test_colours_of_a_video_whose_first_frame_is_damaged_are_the_containers(tmp_path):
+    tags = [word for name in ("colorspace", "color_primaries", "color_trc") for word in (f"-{name}", "bt709")]
+    ffmpeg(
+        "-f", "lavfi", "-i", "testsrc2=s=64x48:r=25", "-frames:v", 4, "-c:v", "libx264", "-pix_fmt", "yuv420p", *tags, tmp_path / "a.mp4"
+    )
+    content = bytearray((tmp_path / "a.mp4").read_bytes())
+    at = content.index(b"mdat")
+    size = int.from_bytes(content[at - 4 : at], "big")
+    content[at + 4 : at - 4 + size] = bytes(size - 8)
+    with pytest.raises(hr.MediaError):
+        hr.io.load_video(bytes(content))
+    assert tuple(hr.io.video_info(bytes(content)).color)[:3] == ("bt709", "bt709", "bt709")
 
 
 def test_mistakes_and_damage_are_named(films, tmp_path):

@@ -514,7 +514,8 @@ def load_video(
 
 
 def video_info(src: Source, *, stream: int | None = None, max_bytes: int | None = None) -> VideoInfo:
-    """Return what a video is: size, frames and their display times, duration, codec. Nothing is decoded.
+    """Return what a video is: size, frames and their display times, duration, codec, colours. Only the first frame is decoded, whose
+    headers say the colours.
 
         hr.io.video_info("film.mp4").frames
 

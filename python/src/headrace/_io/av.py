@@ -403,7 +403,8 @@ def save_video(
         color: which colours the file has: frames are converted to this matrix, and the file names it with its primaries and transfer. By
             default BT.601, as players take a file that says nothing. Codecs and containers that cannot say it to players are refused.
         range: `"limited"`, the default, as `ffmpeg` writes; or `"full"`, which Motion JPEG, RGB and most gray formats have anyway.
-        options: of the encoder: `{"level": 3}`; also `{"color_trc": "smpte2084"}`, if the frames have another transfer.
+        options: of the encoder: `{"level": 3}`, `{"threads": 4}` instead of one; also `{"color_trc": "smpte2084"}`, if the frames have
+            another transfer.
         container: options of the container: `{"movflags": "faststart"}`.
         aspect: of a pixel.
         audio: samples [samples] or [samples, channels] to go with it, as for `save_audio`.

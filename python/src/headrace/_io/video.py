@@ -16,14 +16,17 @@ if TYPE_CHECKING:
 
 
 class ColorInfo(NamedTuple):
-    """How the colours of a video are coded, by FFmpeg's names; `""` where the container does not say it."""
+    """How the colours of a video are coded, by FFmpeg's names: what decoding uses."""
 
     primaries: str = ""
+    """`""` if the file does not say them, nor the transfer."""
     transfer: str = ""
     """`"smpte2084"` is PQ and `"arib-std-b67"` HLG. Frames keep the numbers that they have: nothing is mapped to another curve."""
     matrix: str = ""
     range: str = ""
     """`"tv"`, which is 16 to 235 of 8 bits, or `"pc"`."""
+    stated: tuple[str, ...] = ()
+    """Which of these the file says: `("matrix", "range")`. The others are assumed, as `ffmpeg` does: BT.601, and limited range of YUV."""
 
 
 ColorInfo.__module__ = "headrace.io"
@@ -58,7 +61,10 @@ def told(text: bytes) -> VideoInfo:
     """The engine's answer."""
     about = json.loads(text)
     about |= {name: float(about[name]) for name in ("duration", "fps")}  # JSON has whole numbers of them
-    about |= {"seconds": numpy.array(about["seconds"], numpy.float64), "color": ColorInfo(**about["color"])}
+    about |= {
+        "seconds": numpy.array(about["seconds"], numpy.float64),
+        "color": ColorInfo(**about["color"] | {"stated": tuple(about["color"]["stated"])}),
+    }
     return VideoInfo(**about)
 
 
