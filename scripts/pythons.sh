@@ -77,7 +77,7 @@ environment() {
 	rm -rf "$into"
 	say "installing into ${into#"$ROOT"/}, of $python"
 	"$VENV/bin/uv" venv -q --python "$python" "$into"
-	"$VENV/bin/uv" pip install -q --python "$into/bin/python" -r "$LIST"
+	"$VENV/bin/uv" pip install -q --only-binary numpy --only-binary isal --python "$into/bin/python" -r "$LIST"
 	cp "$LIST" "$into/installed"
 }
 

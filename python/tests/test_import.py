@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import sysconfig
+
+import pytest
 
 import headrace as hr
 from conftest import run_python
@@ -105,3 +108,26 @@ def test_what_is_public_says_so():
 
 def test_unknown_names_are_refused():
     assert not hasattr(hr, "nothing_of_the_kind")
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python has a GIL; scripts/pythons.sh runs those without")
+def test_the_gil_stays_off():
+    """In the program and in workers, whatever of the package is imported."""
+    done = run_python(
+        """
+        import os, sys, warnings
+        if "PYTHON_GIL" in os.environ:  # which would keep it off for us
+            del os.environ["PYTHON_GIL"]
+            os.execv(sys.executable, [sys.executable, "-W", "error", *sys.orig_argv[1:]])
+        import pkgutil, headrace as hr
+        for module in pkgutil.walk_packages(hr.__path__, "headrace."):
+            if not {"__main__", "torch", "planes"} & set(module.name.split(".")):
+                __import__(module.name)
+        assert not sys._is_gil_enabled()
+        on = lambda n: int(sys._is_gil_enabled())
+        for place in ("process", "thread", "here"):
+            with hr.source(range(8)).map(on, where=place, gives=int).batch(4).loader(epochs=1) as loader:
+                assert not sum(map(sum, loader)), place
+    """
+    )
+    assert done.returncode == 0, done.stderr
