@@ -1,0 +1,223 @@
+"""How functions of the user's in threads scale, with and without the GIL of the same Python.
+
+    PYTHONPATH=python/src FREE-THREADED-PYTHON bench/free_threads.py [--rounds 20] [--calls 500] [--work python,pillow]
+
+The Python is one built with --disable-gil (3.13t, 3.14t), so PYTHON_GIL=1 and 0 compare the same build. Each
+combination of function, threads and GIL has programs that stay: bare threads, Headrace's where="thread", its
+where="here", and SPDL where it is installed. All take turns in each round, in an order that moves on by one. What is
+printed are ratios of pairs of the same round: the median, and an interval that holds the true median in 95 of 100
+cases (order statistics; with fewer than 6 rounds, all that was seen).
+
+A round is a new loader or pipeline of one epoch: one that stayed would work ahead while others are measured. Calls
+return the time at which they began, so a round is from the beginning of its first call, wherever that was, until the
+last result has come; starting workers is not in it. A first round, in which modules are imported, does not count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Callable
+from typing import Any
+
+from PIL import Image  # not inside the function: each round has a new worker, which would import it in its first call
+
+CONTESTANTS = ("bare", "thread", "here", "spdl")
+PLAIN = 20_000  # steps of plain Python a call
+
+
+def plain(n: int) -> int:
+    """Python alone: nothing of it releases a GIL."""
+    began = time.monotonic_ns()
+    total = n
+    for i in range(PLAIN):
+        total = (total * 31 + i) & 0xFFFFFF
+    return began
+
+
+def picture() -> bytes:
+    width, height = 500, 375
+    image = Image.frombytes("RGB", (width, height), bytes(i * i // 7 & 255 for i in range(3 * width * height)))
+    image.resize((50, 37)).resize((width, height), Image.Resampling.BICUBIC).save(file := io.BytesIO(), "JPEG", quality=90)
+    return file.getvalue()
+
+
+def pillow(n: int) -> int:
+    """What a dataset does: decode, resize, take it out. Much of it releases a GIL."""
+    began = time.monotonic_ns()
+    with Image.open(io.BytesIO(PICTURE)) as image:
+        resized = image.convert("RGB").resize((224, 224), Image.Resampling.BILINEAR)
+    resized.tobytes()
+    return began
+
+
+FUNCTIONS = {"python": plain, "pillow": pillow}
+PICTURE = b""
+
+
+# Each contestant makes all calls and returns what they have, and when the last of it came: closing is not measured.
+
+Made = tuple[list[int], int]
+
+
+def of_bare(function: Callable[[int], int], threads: int, calls: int) -> Made:
+    import threading
+
+    # A thread takes the next number itself, as a program without any library would do.
+    lock, numbers, results = threading.Lock(), iter(range(calls)), []
+
+    def work() -> None:
+        while True:
+            with lock:
+                n = next(numbers, None)
+            if n is None:
+                return
+            results.append(function(n))
+
+    workers = [threading.Thread(target=work) for _ in range(threads)]
+    for one in workers:
+        one.start()
+    for one in workers:
+        one.join()
+    return results, time.monotonic_ns()
+
+
+def of_headrace(function: Callable[[int], int], threads: int, calls: int, where: str) -> Made:
+    import headrace as hr
+
+    pipeline = hr.source(range(calls)).map(function, gives=int, where=where, workers=threads).batch(10)
+    with pipeline.loader(epochs=1) as loader:
+        return [began for batch in loader for began in batch.tolist()], time.monotonic_ns()
+
+
+def of_spdl(function: Callable[[int], int], threads: int, calls: int) -> Made:
+    from spdl.pipeline import PipelineBuilder
+
+    builder = PipelineBuilder().add_source(range(calls)).pipe(function, concurrency=threads).aggregate(10).add_sink(2)
+    pipeline = builder.build(num_threads=threads)
+    with pipeline.auto_stop():
+        return [began for batch in pipeline for began in batch], time.monotonic_ns()
+
+
+def contest(name: str, work: str, threads: int, calls: int) -> None:
+    """Be one contestant: a round for each line that comes, with its seconds and the number of results in return."""
+    global PICTURE
+    PICTURE = picture() if work == "pillow" else b""
+    function = FUNCTIONS[work]
+    for _ in sys.stdin:
+        if name == "bare":
+            began, ended = of_bare(function, threads, calls)
+        elif name == "spdl":
+            began, ended = of_spdl(function, threads, calls)
+        else:
+            began, ended = of_headrace(function, threads, calls, name)
+        took = (ended - min(began)) / 1e9
+        print(json.dumps([took, len(began), sys._is_gil_enabled()]), flush=True)
+    os._exit(0)
+
+
+class Program:
+    """A contestant that stays."""
+
+    def __init__(self, name: str, work: str, threads: int, calls: int, gil: int) -> None:
+        command = [sys.executable, __file__, "--contest", name, "--work", work, "--threads", str(threads), "--calls", str(calls)]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHON_GIL": str(gil)}
+        )
+        self.gil = gil
+
+    def round(self) -> tuple[float, int]:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        took, total, gil = json.loads(self.process.stdout.readline() or "[0, 0, null]")
+        if gil is None:
+            raise RuntimeError("a contestant has ended")
+        if gil != bool(self.gil):
+            raise RuntimeError(f"PYTHON_GIL={self.gil}, and the GIL is {'on' if gil else 'off'}")
+        return took, total
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+def interval(values: list[float]) -> tuple[float, float, float]:
+    """The median, and between which two of the values it lies with 95 %."""
+    values, n = sorted(values), len(values)
+    outside, below = 0.0, 0
+    while below < n // 2 and 2 * (outside + math.comb(n, below) / 2**n) <= 0.05:
+        outside += math.comb(n, below) / 2**n
+        below += 1
+    low = max(0, below - 1)
+    return statistics.median(values), values[low], values[n - 1 - low]
+
+
+def measure(work: str, contestants: list[str], rounds: int, calls: int) -> None:
+    cases = [(name, threads, gil) for gil in (1, 0) for threads in (1, 2) for name in contestants]
+    programs: dict[tuple[Any, ...], Program] = {}
+    seconds: dict[tuple[Any, ...], list[float]] = {case: [] for case in cases}
+    try:
+        for name, threads, gil in cases:
+            programs[name, threads, gil] = Program(name, work, threads, calls, gil)
+        for case, program in programs.items():
+            if (made := program.round()[1]) != calls:
+                raise RuntimeError(f"{case}: {made} results of {calls} calls")
+        for r in range(rounds):
+            for case in cases[r % len(cases) :] + cases[: r % len(cases)]:
+                seconds[case].append(programs[case].round()[0])
+    finally:
+        for program in programs.values():
+            program.end()
+
+    def ratio(one: tuple[Any, ...], other: tuple[Any, ...]) -> str:
+        middle, low, high = interval([b / a for a, b in zip(seconds[one], seconds[other])])
+        return f"{middle:5.2f} [{low:.2f}-{high:.2f}]"
+
+    print(f"{work}: {calls} calls a round, {rounds} rounds")
+    columns = "".join(f"{name:18}" for name in ("rate / bare", "rate / SPDL", "2 threads / 1", "GIL off / on"))
+    print(f"  {'GIL':4}{'threads':16}{'µs a call':>10}  {columns.rstrip()}")
+    for name, threads, gil in cases:
+        case = name, threads, gil
+        line = f"  {'on' if gil else 'off':4}{threads:<8}{name:8}{statistics.median(seconds[case]) / calls * 1e6:10.1f}  "
+        line += f"{ratio(case, ('bare', threads, gil)):18}"
+        line += f"{ratio(case, ('spdl', threads, gil)) if 'spdl' in contestants else '':18}"
+        line += f"{ratio(case, (name, 1, gil)) if threads > 1 else '':18}"
+        line += ratio(case, (name, threads, 1)) if not gil else ""
+        print(line.rstrip())
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    options.add_argument("--rounds", type=int, default=20)
+    options.add_argument("--calls", type=int, default=500, help="of a round")
+    options.add_argument("--work", default="python,pillow")
+    options.add_argument("--contest", choices=CONTESTANTS, help=argparse.SUPPRESS)
+    options.add_argument("--threads", type=int, default=1, help=argparse.SUPPRESS)
+    o = options.parse_args()
+    if o.contest:
+        contest(o.contest, o.work, o.threads, o.calls)
+    if not sysconfig.get_config_var("Py_GIL_DISABLED"):
+        sys.exit(f"{sys.executable} has a GIL: use a Python built with --disable-gil")
+    contestants = list(CONTESTANTS)
+    try:
+        import spdl.pipeline  # noqa: F401
+    except ImportError:
+        contestants.remove("spdl")
+        print("SPDL is not installed here, and left out", file=sys.stderr)
+    print(f"Python {sys.version.split()[0]}, {os.cpu_count()} CPUs")
+    for work in o.work.split(","):
+        measure(work, contestants, o.rounds, o.calls)
+
+
+if __name__ == "__main__":
+    main()
