@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/ffmpeg"
 	"github.com/headrace/headrace/media/recode"
 	"github.com/headrace/headrace/tensor"
@@ -24,7 +25,7 @@ func (t *task) prepareFilter() error {
 	if err := t.prepareWindow(); err != nil {
 		return err
 	}
-	if outFormats[t.av().Pictures].channels == 0 {
+	if outFormats[t.av().Pictures].shape == nil {
 		return fmt.Errorf("serve: images of the format %q", t.av().Pictures)
 	}
 	return nil
@@ -32,12 +33,27 @@ func (t *task) prepareFilter() error {
 
 // outFormats are formats that pictures come out in, as arrays.
 var outFormats = map[string]struct {
-	dtype    tensor.DType
-	channels int
+	dtype tensor.DType
+	shape func(height, width int) tensor.Shape
 }{
-	"rgb24": {tensor.Uint8, 3}, "rgba": {tensor.Uint8, 4}, "gray": {tensor.Uint8, 1},
-	"rgb48le": {tensor.Uint16, 3}, "rgba64le": {tensor.Uint16, 4}, "gray16le": {tensor.Uint16, 1},
+	"rgb24": {tensor.Uint8, channels(3)}, "rgba": {tensor.Uint8, channels(4)}, "gray": {tensor.Uint8, channels(1)},
+	"rgb48le": {tensor.Uint16, channels(3)}, "rgba64le": {tensor.Uint16, channels(4)}, "gray16le": {tensor.Uint16, channels(1)},
+
+	"nv12": {tensor.Uint8, planes420}, "yuv420p": {tensor.Uint8, planes420}, "yuv422p": {tensor.Uint8, planes422},
+	"p016le": {tensor.Uint16, planes420}, "yuv420p16le": {tensor.Uint16, planes420}, "yuv422p16le": {tensor.Uint16, planes422},
+	"yuv444p": {tensor.Uint8, planes444}, "yuv444p16le": {tensor.Uint16, planes444},
 }
+
+func channels(n int) func(height, width int) tensor.Shape {
+	return func(height, width int) tensor.Shape { return tensor.Shape{height, width, n} }
+}
+
+// planes420 are rows of luma, then those of chroma, as decode_video has them.
+func planes420(height, width int) tensor.Shape { return tensor.Shape{height + (height+1)/2, width} }
+
+func planes422(height, width int) tensor.Shape { return tensor.Shape{2 * height, width} }
+
+func planes444(height, width int) tensor.Shape { return tensor.Shape{3, height, width} }
 
 // filter has arrays go through a graph.
 func (s *ioSession) filter(ctx context.Context) (*result, error) {
@@ -107,14 +123,22 @@ func (s *ioSession) filtered(ctx context.Context, results []recode.Result) (*res
 		if name == "" {
 			name = fmt.Sprint(i)
 		}
+		f := outFormats[s.task.av().Pictures]
+		shape := tensor.Shape{r.Count, r.Channels}
+		if !r.Audio {
+			shape = append(tensor.Shape{r.Count}, f.shape(r.Height, r.Width)...)
+			if n, err := shape.Elements(); err != nil || n*int64(f.dtype.Size()) != int64(len(r.Data)) {
+				return nil, fmt.Errorf("%w: frames of %d×%d pixels as %s, whose chroma has half their columns: the width must be even; "+
+					"end the graph with crop=iw-1", media.ErrUnsupported, r.Width, r.Height, s.task.av().Pictures)
+			}
+		}
 		copy(p.room(len(r.Data)), r.Data)
 		if r.Audio {
-			p.add(name, tensor.Float32, tensor.Shape{r.Count, r.Channels})
+			p.add(name, tensor.Float32, shape)
 			rates[name] = r.Rate
 			continue
 		}
-		f := outFormats[s.task.av().Pictures]
-		p.add(name, f.dtype, tensor.Shape{r.Count, r.Height, r.Width, f.channels})
+		p.add(name, f.dtype, shape)
 		s.putTimes(p, r.Times)
 	}
 	p.About = map[string]any{"rates": rates}

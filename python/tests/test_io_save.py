@@ -404,6 +404,27 @@ def test_graphs_of_several_ends():
     assert hr.io.filter("select=0", frames).shape[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("color", "form", "shape"),
+    [
+        ("rgba", "rgba", (48, 64, 4)), ("gray", "gray", (48, 64, 1)), ("nv12", "nv12", (72, 64)), ("yuv420", "yuv420p", (72, 64)),
+        ("yuv422", "yuv422p", (96, 64)), ("yuv444", "yuv444p", (3, 48, 64)),
+    ],
+)  # fmt: skip
+def test_frames_of_a_file_come_in_other_formats(tmp_path, color, form, shape):
+    """The bytes of the command's -pix_fmt."""
+    hr.io.save_video(tmp_path / "x.mkv", film(5), 25, codec="libx264")
+    got = hr.io.filter("null", tmp_path / "x.mkv", color=color)
+    assert got.shape == (5, *shape)
+    assert got.tobytes() == ffmpeg("-i", tmp_path / "x.mkv", "-vf", f"scale=flags={EXACT}", "-f", "rawvideo", "-pix_fmt", form, "-")
+    wide = hr.io.filter("null", film(3, dtype=np.uint16), color=color)
+    assert wide.shape == (3, *shape)
+    assert wide.dtype == np.uint16
+    if color in ("nv12", "yuv420", "yuv422"):
+        with pytest.raises(hr.MediaError, match="the width must be even"):
+            hr.io.filter("null", film(3, 21, 33), color=color)
+
+
 def test_wrong_graphs_are_blamed():
     frames = film(2)
     for graph, inputs, error in (

@@ -474,7 +474,7 @@ def filter(
     *,
     fps: float | Fraction | tuple[int, int] = 25,
     rate: int | None = None,
-    color: Literal["rgb", "rgba", "gray"] = "rgb",
+    color: Literal["rgb", "rgba", "gray", "nv12", "yuv420", "yuv422", "yuv444"] = "rgb",
     start: Seconds | None = None,
     end: Seconds | None = None,
     max_bytes: int | None = None,
@@ -496,7 +496,8 @@ def filter(
             parallel, by time; frames that a filter such as concat needs later wait in memory.
         fps: frames per second of all inputs that are frames.
         rate: samples per second of all inputs that are samples.
-        color: of the resulting frames, which have 16 bits if an array has.
+        color: of the resulting frames, which have 16 bits if an array has. Planes are rows of luma, then of chroma: `"yuv420"` and `"nv12"`
+            [height + height / 2, width], `"yuv422"` [2 * height, width], both of even width; `"yuv444"` [3, height, width].
         start: the second where files begin, as for `demux`, and their time 0.
         end: where they end.
         max_bytes: most bytes of results; by default 1 GiB.
@@ -535,7 +536,10 @@ def filter(
             raise MediaError(f"headrace: {name}: the input {label!r} is empty")
         ports.append(port | {"label": str(label)})
         data.append(Input(bytes_of(array), None, None))
-    formats = {"rgb": ("rgb24", "rgb48le"), "rgba": ("rgba", "rgba64le"), "gray": ("gray", "gray16le")}
+    formats = {
+        "rgb": ("rgb24", "rgb48le"), "rgba": ("rgba", "rgba64le"), "gray": ("gray", "gray16le"), "nv12": ("nv12", "p016le"),
+        "yuv420": ("yuv420p", "yuv420p16le"), "yuv422": ("yuv422p", "yuv422p16le"), "yuv444": ("yuv444p", "yuv444p16le"),
+    }  # fmt: skip
     if color not in formats:
         raise MediaError(f"headrace: {name}: color is {color!r}: must be {', '.join(map(repr, formats))}")
     asked = window(start, end, None) | {"graph": graph, "inputs": ports, "pictures": formats[color][wide]}
