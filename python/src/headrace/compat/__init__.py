@@ -1,0 +1,1 @@
+"""Interfaces of other libraries, carried out by Headrace."""
