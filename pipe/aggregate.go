@@ -167,7 +167,7 @@ func (s *aggregateStage[In, Out]) work(w *worker.Worker) {
 			}
 		}
 
-		e.send(queue.Message[Out]{Lineage: m.Lineage, Kind: m.Kind, Last: m.Last, Failure: m.Failure})
+		e.send(queue.Message[Out]{Lineage: m.Lineage, Kind: m.Kind, Last: m.Last, Turn: m.Turn, Failure: m.Failure})
 	}
 }
 

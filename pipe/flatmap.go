@@ -91,7 +91,7 @@ func (s *flatStage[In, Out]) work(w *worker.Worker) {
 			}
 		}
 
-		if !s.pass(w, at, queue.Message[Out]{Lineage: m.Lineage, Kind: m.Kind, Last: m.Last, Failure: m.Failure}) {
+		if !s.pass(w, at, queue.Message[Out]{Lineage: m.Lineage, Kind: m.Kind, Last: m.Last, Turn: m.Turn, Failure: m.Failure}) {
 			return
 		}
 	}

@@ -8,12 +8,17 @@ import (
 )
 
 // An orderedJoin takes from the branches of a Route in the order in which they were
-// chosen. Every message that goes into a branch comes out of it as one, so the choices
-// are all it needs to know.
+// chosen. If every message that goes into a branch comes out of it as one, the choices
+// are all it needs to know. Otherwise it takes from a branch up to the router's turn.
 type orderedJoin[T any] struct {
 	*mergeStage[T]
 	choices *choices[int]
+	turns   int32 // the number of the router, if it sends any; 0: it sends none
+	at      int   // the branch whose turn has not come yet, or none
+	ending  int   // the branch whose end of the epoch has not come yet, or none
 }
+
+const none = -1 // of the branches
 
 func (j *orderedJoin[T]) work(w *worker.Worker) { j.join(w, j.next) }
 
@@ -39,6 +44,9 @@ func (m *mergeStage[T]) join(w *worker.Worker, next func(*worker.Worker) (queue.
 }
 
 func (j *orderedJoin[T]) next(w *worker.Worker) (m queue.Message[T], ok bool) {
+	if j.turns > 0 {
+		return j.nextInTurn(w)
+	}
 	choice, ok := j.choices.take(w)
 	if !ok {
 		return m, false
@@ -50,6 +58,52 @@ func (j *orderedJoin[T]) next(w *worker.Worker) (m queue.Message[T], ok bool) {
 		w.In.Add(1)
 	}
 	return m, ok
+}
+
+// nextInTurn is next with branches that make any number of messages of one.
+func (j *orderedJoin[T]) nextInTurn(w *worker.Worker) (m queue.Message[T], ok bool) {
+	for {
+		if j.ending >= 0 {
+			return j.nextOfEnd(w)
+		}
+		if j.at == none {
+			if j.at, ok = j.choices.take(w); !ok {
+				return m, false
+			}
+			if j.at == allBranches {
+				j.at, j.ending = none, 0
+				continue
+			}
+		}
+		if m, ok = j.take(w, j.inputs[j.at]); !ok || m.Kind != queue.Turn || m.Turn != j.turns {
+			if m.Kind == queue.Item {
+				w.In.Add(1)
+			}
+			return m, ok
+		}
+		j.at = none
+	}
+}
+
+// nextOfEnd takes the outputs of the branches at the end of an epoch, one by one, and
+// then that end.
+func (j *orderedJoin[T]) nextOfEnd(w *worker.Worker) (m queue.Message[T], ok bool) {
+	for j.ending < len(j.inputs) {
+		in := j.inputs[j.ending]
+		if m, ok = j.take(w, in); !ok {
+			return m, false
+		}
+		if m.Kind != queue.Mark && m.Kind != queue.Fatal {
+			if m.Kind == queue.Item {
+				w.In.Add(1)
+			}
+			return m, true
+		}
+		j.note(in, m)
+		j.ending++
+	}
+	j.ending = none
+	return j.endEpoch(), true
 }
 
 // takeEnd takes the end of the epoch from all branches.

@@ -151,7 +151,7 @@ func (m *mapStage[In, Out]) exited(w *worker.Worker, h *inHand[In]) {
 }
 
 func (m *mapStage[In, Out]) operate(w *worker.Worker, in *queue.Message[In], out *queue.Message[Out]) {
-	out.Lineage, out.Kind, out.Last, out.Failure = in.Lineage, in.Kind, in.Last, in.Failure
+	out.Lineage, out.Kind, out.Last, out.Turn, out.Failure = in.Lineage, in.Kind, in.Last, in.Turn, in.Failure
 	if in.Kind != queue.Item {
 		return
 	}

@@ -16,7 +16,7 @@ import (
 type RouteOpts struct {
 	Name     string  // of the stage; required, and unique in its flow
 	Buffer   int     // items kept ready before each branch, and after them all; 0: DefaultBuffer, or DefaultBatchBuffer after a Batch
-	Ordered  bool    // keep the order of the input: for branches of ordered stages that make one item of one
+	Ordered  bool    // keep the order of the input: for branches of ordered stages; a Batch, a Fill or a Merge in a branch has none
 	Failures *Policy // of pick; nil: the run's
 }
 
@@ -26,6 +26,11 @@ type RouteOpts struct {
 // stages on the flow that it is given: none, batches, other routes. A pick of a branch
 // that is not there has failed for its item. Picking goes on one item at a time, and
 // waits for a branch that is full.
+//
+// In order, an output of a branch takes the place of the item for which it was made: the
+// outputs of a FlatMap that of their item, and an output of an Aggregate that of the item
+// for which it was emitted. Flushed outputs come at the end of the epoch, branch by
+// branch.
 //
 // Where a branch fails, no more items are given out, and the others finish those that
 // they have. In the order of the input the run ends at the item that failed.
@@ -42,7 +47,7 @@ func Route[In, Out any](in Flow[In], pick func(context.Context, In) (int, error)
 		if o.Ordered {
 			c := newChoices[int]()
 			r.note = c.add
-			j := &orderedJoin[Out]{mergeStage: m, choices: c}
+			j := &orderedJoin[Out]{mergeStage: m, choices: c, turns: r.turns, at: none, ending: none}
 			m.onHalt = c.stop
 			op.run(m.stage, j.work)
 			return m.out
@@ -93,12 +98,15 @@ func newSplit[In, Out any](in Flow[In], branches []func(Flow[In]) Flow[Out], kin
 		end, mistakes := joined(router, i, in.drop, branch)
 		d.ends, join.mistakes = append(d.ends, end), append(join.mistakes, mistakes...)
 		join.ups = append(join.ups, end.node)
-		if bad := end.node.breaksOrder(fmt.Sprintf("%s/%d", o.Name, i)); o.Ordered && bad != nil {
+		if !o.Ordered {
+			continue
+		}
+		begins := fmt.Sprintf("%s/%d", o.Name, i)
+		if bad := end.node.breaksOrder(begins, kind == kindRoute); bad != nil {
 			router.mistake("branch %d cannot keep the order: stage %s %s", i, bad.label(), bad.disorder())
 		}
-		if o.Ordered {
-			end.node.keepOrder(fmt.Sprintf("%s/%d", o.Name, i))
-		}
+		end.node.keepOrder(begins)
+		join.oneToOne = join.oneToOne && end.node.breaksOrder(begins, false) == nil
 	}
 
 	// Only now it is known whether the join has batches, for which the queue is shorter.
@@ -112,6 +120,9 @@ func (d *split[In, Out]) open(op *opening, below *stage) (*routeStage[In], *merg
 	st := op.newStage(d.join, below)
 	r := &routeStage[In]{branches: make([]*queue.Ring[In], len(d.ends)), begins: make([]*stage, len(d.ends))}
 	op.routes[d.router] = r
+	if d.join.ordered && !d.join.oneToOne {
+		r.turns = int32(len(op.routes))
+	}
 	m := newMergeStage[Out](st, d.join.workers+d.join.buffer)
 	op.whole++
 	for _, end := range d.ends {
@@ -145,26 +156,40 @@ func joined[In, Out any](router *node, i int, drop func(In), branch func(Flow[In
 	return end, mistakes
 }
 
-// breaksOrder is the first stage between here and a branch's beginning that may not make
-// exactly one item of each, in order.
-func (n *node) breaksOrder(branch string) *node {
+// breaksOrder is the first stage between here and a branch's beginning that does not make
+// items in the order of its input, and exactly one of each, unless turns tell which
+// belong together.
+func (n *node) breaksOrder(branch string, turns bool) *node {
 	if n == nil || n.kind == kindBranch && n.name == branch {
 		return nil
 	}
-	if !n.oneToOne || !n.ordered && n.several() {
+	switch {
+	case !n.ordered && n.several():
+		return n
+	case !n.oneToOne && (!turns || !n.handsOnTurns()):
 		return n
 	}
 	for _, up := range n.ups {
-		if bad := up.breaksOrder(branch); bad != nil {
+		if bad := up.breaksOrder(branch, turns); bad != nil {
 			return bad
 		}
 	}
 	return nil
 }
 
+// handsOnTurns tells whether a stage that may not make one item of each hands on turns
+// after its outputs.
+func (n *node) handsOnTurns() bool {
+	switch n.kind {
+	case kindFlatMap, kindUnbatch, kindAggregate:
+		return true
+	}
+	return n.kind == kindJoin && n.ordered
+}
+
 // disorder says why a stage breaks the order.
 func (n *node) disorder() string {
-	if n.oneToOne {
+	if !n.ordered && n.several() && n.kind != kindJoin {
 		return fmt.Sprintf("has %d workers, and is not Ordered", n.workers)
 	}
 	return "may not make one item of each"
@@ -176,7 +201,8 @@ func (n *node) keepOrder(branch string) {
 	if n == nil || n.kind == kindBranch && n.name == branch {
 		return
 	}
-	if n.kind == kindMap || n.kind == kindFilter {
+	switch n.kind {
+	case kindMap, kindFilter, kindFlatMap, kindUnbatch:
 		n.ordered = true
 	}
 	for _, up := range n.ups {
@@ -194,7 +220,8 @@ type routeStage[In any] struct {
 	give   func(*worker.Worker, queue.Message[In]) queue.Message[In]
 	note   func(branch int) // tells the join what is sent where; nil where no order is kept
 	budget *failure.Counter
-	at     int // the branch that was picked last: what is no item goes there
+	at     int   // the branch that was picked last: what is no item goes there
+	turns  int32 // its number, where a turn follows each message that goes into a branch; 0: none does
 }
 
 func (r *routeStage[In]) open(op *opening, n *node) {
@@ -342,6 +369,9 @@ func (r *routeStage[In]) send(w *worker.Worker, to int, m queue.Message[In]) {
 		r.note(to)
 	}
 	b.Put(&m, w.Last)
+	if r.turns > 0 && b.Reserve(w) {
+		b.Put(&queue.Message[In]{Kind: queue.Turn, Turn: r.turns}, w.Last)
+	}
 }
 
 // broadcast sends an end to all branches.

@@ -275,9 +275,6 @@ func (c *checker) place(i, before int, first bool, around Surroundings) {
 	}
 
 	switch {
-	case c.steps[i].op.Gathers && around.Beside:
-		c.wrong(i, "", "gathers samples inside %q, whose other branches go on meanwhile: put it before or after %[1]q",
-			c.steps[around.Step].Name)
 	case place == Batching && around.Op != "":
 		c.wrong(i, "", "makes batches inside %q: put it after %[1]q", c.steps[around.Step].Name)
 	case place == Ordering && joins(c.steps[before].op, c.steps[before].Args):

@@ -38,7 +38,6 @@ type Surroundings struct {
 	Step    int    // of the operation, counted from 0
 	Begins  bool   // whether it begins with a source; otherwise it goes on with what the step around it reads
 	Batched int    // the step that makes batches of the samples there, counted from 1; 0: none does
-	Beside  bool   // whether other chains go on meanwhile, of the same samples
 }
 
 // All yields every step of the tree with its number, from 1, in the order of the text: a

@@ -34,7 +34,6 @@ type Op struct {
 	Others []string
 	Told   []string // names of the values that it tells of its random draws
 
-	Gathers bool // it makes samples of several others, and has to be given all of them
 }
 
 // NewOp is an operation with arguments of the type T.

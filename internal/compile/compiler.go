@@ -25,6 +25,7 @@ type scope struct {
 	core.Scope
 	video   *video.Video    // that the next part decodes
 	path    []core.PathStep // how samples get there, from their beginning or from the last routing around
+	lost    bool            // path does not begin there, for samples are made of several
 	samples int64           // in an epoch of this rank, at most
 }
 
@@ -131,5 +132,5 @@ func (b *builder) push(s *stage, f *recipe.Failures, do core.Op, undo func(*reco
 // lose says that no sample from here on can be made again alone, and that bytes are
 // reserved again for what each of them has.
 func (b *builder) lose() {
-	b.Memory, b.path = nil, []core.PathStep{{Do: b.Env.Lose}}
+	b.Memory, b.path, b.lost = nil, []core.PathStep{{Do: b.Env.Lose}}, true
 }

@@ -83,7 +83,7 @@ func (b *builder) route(r *fuse.Route) error {
 	ways := make([][]core.PathStep, len(r.Branches))
 	for i, branch := range r.Branches {
 		t := before
-		t.Columns, t.Memory = before.Columns.Branch(), nil
+		t.Columns, t.Memory, t.lost = before.Columns.Branch(), nil, false
 		// What replaces a sample of this branch must belong to it, too.
 		t.path = append(slices.Clip(before.path), core.PathStep{Do: core.OnlyBranch(i, choose, env)})
 		n, t, err := b.compiler.line(b.plan, branch.Flow, t)
@@ -91,11 +91,13 @@ func (b *builder) route(r *fuse.Route) error {
 			return err
 		}
 		next.branches = append(next.branches, n)
-		ways[i] = t.path[len(before.path)+1:]
+		if ways[i] = t.path; !t.lost {
+			ways[i] = t.path[len(before.path)+1:]
+		}
 		b.scope = t
 	}
 
-	b.Memory = nil
+	b.Memory, b.lost = nil, before.lost
 	b.path = append(slices.Clip(before.path), core.PathStep{Do: func(ctx context.Context, it *record.Record) (*record.Record, error) {
 		i, err := choose(it)
 		if err != nil {

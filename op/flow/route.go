@@ -63,7 +63,7 @@ func (r Route) With(all []recipe.Chain) recipe.Args {
 
 // Inside implements [recipe.Nesting].
 func (*Route) Inside() recipe.Surroundings {
-	return recipe.Surroundings{Op: routeOp.Name, Beside: true}
+	return recipe.Surroundings{Op: routeOp.Name}
 }
 
 // Check implements [recipe.Args]. Mistakes in the branches are numbered from this

@@ -50,8 +50,6 @@ need 'steps_per_epoch'.`,
 
 .aggregate(Sums)`},
 	Call: "function, *, fields",
-
-	Gathers: true,
 })
 
 // Aggregate are the arguments of the operation aggregate.
@@ -158,6 +156,7 @@ type collector struct {
 	held   []pipe.Held[*record.Record]
 	given  *pipe.Outputs[*record.Record, *record.Record] // what it gave last, to which more may come; nil: nothing
 	state  string                                        // of the object after that
+	ending bool                                          // the epoch is over
 }
 
 // Resume implements pipe.Resumer.
@@ -197,6 +196,7 @@ func (c *collector) Flush(ctx context.Context, e *pipe.Emitter[*record.Record, *
 		c.end()
 	}
 	key := c.Env.RandomKey(c.newest)
+	c.ending = true
 	call := &extern.Call{ID: c.newest.ID, Key: c.newest.Key,
 		Random: [2]uint64{key.Uint64(c.DrawID, 2), key.Uint64(c.DrawID, 3)}, Flush: true}
 	err := c.stream(ctx, call, e)
@@ -282,5 +282,12 @@ func (c *collector) child(ctx context.Context, out []extern.Value) (_ *record.Re
 	if err := c.fill(child, out, nil); err != nil {
 		return nil, err
 	}
-	return child, c.Env.Admit(ctx, child)
+	err = c.Env.Admit(ctx, child)
+	if c.ending && err == nil {
+		// Samples of other branches are ahead, and younger. They may need bytes in later
+		// stages, which the oldest sample that has some is given first.
+		child.Working.Release()
+		child.Working = (&record.Record{}).Working
+	}
+	return child, err
 }

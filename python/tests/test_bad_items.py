@@ -456,7 +456,6 @@ SAME = lambda sample: sample  # noqa: E731
         (lambda: NONE.map(SAME), 'step "map" .*no sample came to find it from: set gives'),
         (lambda: NONE.batch(2, collate=SAME), 'step "batch" .*no sample came to find it from'),
         (lambda: by_n(lambda p: p.filter(lambda sample: False).map(SAME)), 'step "map" .*none of the first samples comes to its branch'),
-        (lambda: by_n(lambda p: p.aggregate(Pairs)), "whose other branches go on meanwhile: put it before or after"),
         (lambda: numbers(9).aggregate(Pairs).map(SAME).failures(on_error="replace"), '"aggregate" makes samples from several'),
         (lambda: numbers(9).aggregate(Pairs, fields="m"), 'is an unknown field "m"'),
         (lambda: numbers(9).batch(2, collate=SAME, fields="m"), 'is an unknown field "m"'),

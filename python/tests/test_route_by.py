@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -141,3 +143,48 @@ def test_a_branch_that_fails_for_samples_of_others_needs_gives(n):
         values(p)
     p = hr.source(range(n)).route(rare, [lambda p: p, lambda p: p.map(dict.fromkeys(range(600), 7), gives=int)])
     assert values(p) == [7 if x > 500 else x for x in range(n)]
+
+
+# Branches that make samples of several, or several of one.
+
+
+class Pairs:
+    def __init__(self):
+        self.held = []
+
+    def accumulate(self, x):
+        self.held.append(int(x))
+        return self.flush() if len(self.held) == 2 else None
+
+    def flush(self):
+        held, self.held = self.held, []
+        return [sum(held)] if held else None
+
+    def state_dict(self):
+        return {"held": self.held}
+
+    def load_state_dict(self, state):
+        self.held = state["held"]
+
+
+def several():
+    branches = [lambda p: p.aggregate(Pairs), lambda p: p.flat_map(lambda x: [100 * x, 100 * x + 1]), lambda p: p.map(lambda x: -x)]
+    return hr.source(range(11)).route(lambda x: x % 3, branches)
+
+
+def test_branches_that_gather_and_multiply_keep_order_and_resume_anywhere():
+    whole = values(several())
+    assert whole == [100, 101, -2, 0 + 3, 400, 401, -5, 700, 701, -8, 6 + 9, 1000, 1001]
+    for cut in range(1, len(whole), 2):
+        with several().loader(epochs=1) as loader:
+            begun = list(itertools.islice(iter(loader), cut))
+            state = loader.state_dict()
+        with several().loader(epochs=1) as loader:
+            loader.load_state_dict(state)
+            assert begun + list(loader) == whole, cut
+
+
+def test_a_branch_takes_batches_apart():
+    branches = [lambda p: p.unbatch(), lambda p: p.unbatch().map(lambda x: -x).aggregate(Pairs)]
+    p = hr.source(range(12)).batch(3).route(lambda b: int(b[0]) % 2, branches)
+    assert values(p) == [0, 1, 2, -3 - 4, 6, 7, 8, -5 - 9, -10 - 11]

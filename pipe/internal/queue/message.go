@@ -11,7 +11,8 @@ type Message[T any] struct {
 	Val     T
 	Lineage progress.Lineage
 	Kind    Kind
-	Last    bool // of a mark: no epoch follows
+	Last    bool  // of a mark: no epoch follows
+	Turn    int32 // of a turn: the number of the router that has sent it
 	Failure *failure.Failure
 }
 
@@ -25,6 +26,7 @@ const (
 	Failed             // an operation failed for lineage; whoever takes it decides by the stage's policy whether it is gone or the end
 	Mark               // the epoch is over
 	Fatal              // the run ends here, because of the failure
+	Turn               // in a branch, what came of one message has passed: every stage hands it on in order, and the join takes it
 )
 
 // JoinFailures makes one end of a run of several.
