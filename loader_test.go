@@ -34,7 +34,6 @@ var (
 	rows           = loadertest.Rows
 	compare        = loadertest.Compare
 	photographs    = loadertest.Photographs
-	augmentedRow   = loadertest.AugmentedRow
 	sequential     = loadertest.Sequential
 	stream         = loadertest.Stream
 	cutAnywhere    = loadertest.CutAnywhere

@@ -18,9 +18,9 @@ type sums struct {
 	held []pipe.Held[int]
 }
 
-func (s *sums) Add(_ context.Context, v pipe.Held[int], e *pipe.Emitter[int, int]) error {
+func (s *sums) Add(ctx context.Context, v pipe.Held[int], e *pipe.Emitter[int, int]) error {
 	if s.held = append(s.held, v); len(s.held) == s.n {
-		return s.Flush(nil, e)
+		return s.Flush(ctx, e)
 	}
 	return nil
 }
