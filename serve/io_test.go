@@ -251,7 +251,7 @@ func TestTasksThatCannotBe(t *testing.T) {
 	for old, to := range map[string]string{
 		`"width":24`: `"width":0`, `"height":16`: `"height":-1`, `"bilinear"`: `"area"`, `"rgb"`: `"cmyk"`,
 		`"uint8"`: `"int8"`, `"exact"`: `"quick"`,
-		`"decode"`: `"run"`, `"stretch"`: `"pad"`, `"orient"`: `"oriented"`, `"batch":true`: `"batch":3`,
+		`"decode"`: `"run"`, `"stretch"`: `"contain"`, `"orient"`: `"oriented"`, `"batch":true`: `"batch":3`,
 		`"width":24,"height":16`: `"width":60000,"height":60000`,
 		`"rgb","dtype"`:          `"rgba","background":[1,2,3],"dtype"`,
 	} {

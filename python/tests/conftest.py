@@ -257,6 +257,16 @@ def within(seconds: float, condition: Callable[[], bool]) -> bool:
     return condition()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def uvloop_has_its_pipe() -> None:
+    """One that a process keeps, which it makes with its first loop."""
+    try:
+        import uvloop
+    except ImportError:
+        return
+    uvloop.new_event_loop().close()
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Iterator[None]:
     """Fails a test that leaves a process, a descriptor or a mapping after."""

@@ -15,15 +15,6 @@ import headrace as hr
 from headrace.compat.spdl import PipelineBuilder, PipelineFailure
 
 
-@pytest.fixture(scope="module", autouse=True)
-def uvloop_has_its_pipe():
-    try:
-        import uvloop
-    except ImportError:
-        return
-    uvloop.new_event_loop().close()
-
-
 def test_functions_and_groups():
     pipeline = (
         PipelineBuilder().add_source(range(10)).pipe(lambda x: 3 * x).pipe(lambda x: x + 1).aggregate(4).add_sink(2).build(num_threads=1)

@@ -44,15 +44,6 @@ def both(x):
     yield -x
 
 
-@pytest.fixture(scope="module", autouse=True)
-def uvloop_has_its_pipe():
-    try:
-        import uvloop
-    except ImportError:
-        return
-    uvloop.new_event_loop().close()
-
-
 @pytest.fixture
 def threads():
     with ThreadPoolExecutor(3) as executor:

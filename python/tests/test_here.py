@@ -44,15 +44,6 @@ def ends(condition):
     return condition()
 
 
-@pytest.fixture(scope="module", autouse=True)
-def uvloop_has_its_pipe():
-    try:
-        import uvloop
-    except ImportError:
-        return
-    uvloop.new_event_loop().close()
-
-
 @pytest.fixture(autouse=True)
 def nothing_is_left():
     gc.collect()

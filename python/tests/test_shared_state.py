@@ -22,16 +22,6 @@ pytestmark = pytest.mark.usefixtures("one_engine")
 COUNT = 400
 
 
-@pytest.fixture(scope="module", autouse=True)
-def uvloop_has_its_pipe():
-    """One that a process keeps, which it makes with its first loop."""
-    try:
-        import uvloop
-    except ImportError:
-        return
-    uvloop.new_event_loop().close()
-
-
 @pytest.fixture
 def tracker():
     """The program's own resource tracker ends with the test."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 
 from ..errors import ExecutorFailed, RecipeError
+from .functions import Function
+from .submitted import name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,23 +28,6 @@ def calls_of(executor: Any) -> int | None:
     return max(1, min(most, _MOST)) if isinstance(most, int) else None
 
 
-class Submitted:
-    """Where a function of a step is called, if an executor calls it."""
-
-    __slots__ = ("executor",)
-
-    def __init__(self, executor: Executor) -> None:
-        self.executor = executor
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Submitted) and other.executor is self.executor
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return _name(self.executor)
-
-
 def submitting(op: str, function: Any, executor: Executor) -> Any:
     """What submits a function, and awaits its result. A class becomes one, of one object.
 
@@ -51,12 +36,10 @@ def submitting(op: str, function: Any, executor: Executor) -> Any:
     """
     import inspect
 
-    from .functions import Function
-
     told = repr(Function(function))
     called = function if inspect.isroutine(function) else getattr(function, "__call__", function)  # noqa: B004
     if inspect.iscoroutinefunction(called) or inspect.isasyncgenfunction(called):
-        text = f"headrace: {op}: {told} is async, and {_name(executor)} calls functions that return their result"
+        text = f"headrace: {op}: {told} is async, and {name_of(executor)} calls functions that return their result"
         raise RecipeError(f'{text}: use where="here", whose event loop has workers= calls at once')
     if not isinstance(function, type):
         _check_pickled(op, function, told, executor)
@@ -115,18 +98,20 @@ async def _submit(executor: Any, function: Any, *args: Any, **kwargs: Any) -> An
         future = executor.submit(function, *args, **kwargs)
     except RuntimeError as error:  # BrokenExecutor, too
         what = "is broken" if isinstance(error, BrokenExecutor) else "takes no calls"
-        raise ExecutorFailed(f"{_name(executor)}, given as where=, {what}: {type(error).__name__}: {error}") from error
+        raise ExecutorFailed(f"{name_of(executor)}, given as where=, {what}: {type(error).__name__}: {error}") from error
     if not (callable(getattr(future, "add_done_callback", None)) and callable(getattr(future, "cancelled", None))):
-        raise ExecutorFailed(f"{_name(executor)}, given as where=, returned {future!r} from submit(): must be a concurrent.futures.Future")
+        raise ExecutorFailed(
+            f"{name_of(executor)}, given as where=, returned {future!r} from submit(): must be a concurrent.futures.Future"
+        )
     try:
         return await asyncio.wrap_future(future)
     except BrokenExecutor as error:
-        raise ExecutorFailed(f"{_name(executor)}, given as where=, is broken: {type(error).__name__}: {error}") from error
+        raise ExecutorFailed(f"{name_of(executor)}, given as where=, is broken: {type(error).__name__}: {error}") from error
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if not future.cancelled() or task is None or getattr(task, "cancelling", lambda: 0)():
             raise  # the loader is closed, or a time limit is over
-        raise CancelledError(f"the future of this call was cancelled, by the program or by {_name(executor)}") from None
+        raise CancelledError(f"the future of this call was cancelled, by the program or by {name_of(executor)}") from None
 
 
 def _listed(function: Any, args: Any, kwargs: Any) -> list[Any]:
@@ -139,8 +124,6 @@ def _listed(function: Any, args: Any, kwargs: Any) -> list[Any]:
 
 def _named(wrapper: Any, function: Any) -> Any:
     """Give a wrapper the name, the parameters and the epochs of what it wraps."""
-    from .functions import Function
-
     wrapper.__module__, _, wrapper.__qualname__ = Function(function).name.partition(":")
     wrapper.__name__ = wrapper.__qualname__.rpartition(".")[2]
     if not isinstance(wrapper, type):
@@ -171,11 +154,7 @@ def _check_pickled(op: str, function: Any, told: str, executor: Any) -> None:
     try:
         pickle.dumps(function)
     except Exception as error:
-        text = f"headrace: {op}: {told} cannot be pickled for the processes of {_name(executor)}: {type(error).__name__}: {error}"
+        text = f"headrace: {op}: {told} cannot be pickled for the processes of {name_of(executor)}: {type(error).__name__}: {error}"
         raise RecipeError(
             f'{text}: define it with def at the top of a module, use a ThreadPoolExecutor, or where="process", whose workers take lambdas'
         ) from None
-
-
-def _name(executor: Any) -> str:
-    return type(executor).__name__

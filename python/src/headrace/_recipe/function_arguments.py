@@ -7,8 +7,9 @@ import inspect
 
 from ..errors import RecipeError
 from .arguments import dtype_name, integer, is_several, optional, truth
-from .executors import Submitted, calls_of, is_executor, submitting
+from .executors import calls_of, is_executor, submitting
 from .functions import BARE, Function, takes_out
+from .submitted import Submitted
 from .workers import Workers
 
 TYPE_CHECKING = False

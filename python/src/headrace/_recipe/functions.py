@@ -6,7 +6,7 @@ import functools
 import sys
 
 from ..errors import RecipeError
-from .executors import Submitted
+from .submitted import Submitted
 from .workers import Workers
 
 TYPE_CHECKING = False
