@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import sys
 import time
 from collections import Counter
 
@@ -301,3 +302,18 @@ def test_long_results_come_whole_from_many_calls():
     pipeline = pipeline.map(wrong, fields=["data", "n"], to="wrong", gives=bool, where="thread").drop("data")
     with pipeline.batch(100).loader(epochs=1) as loader:
         assert not any(batch["wrong"].any() for batch in loader)
+
+
+def test_calls_that_ask_for_memory_do_not_stop_the_loop(monkeypatch):
+    """What asyncio's loop was about to take may have been read meanwhile by one that waited for its answer. uvloop has another order."""
+
+    async def fetch(n):
+        await asyncio.sleep(0)
+        time.sleep(0.005)  # the engine sends the next calls, and this one goes on before they are taken
+        await asyncio.sleep(0)
+        return bytes(100_000 + n)
+
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    with hr.source(range(50)).map(fetch, workers=8, where="here").loader(epochs=1) as loader:
+        for n in range(50):
+            assert len(loader.get(timeout=20)) == 100_000 + n

@@ -118,7 +118,10 @@ class Beside:
             while connection.later:
                 kind, connection.stream, payload = connection.later.pop(0)
                 self._take(kind, payload)
-            if not (come or connection.more):
+            # A call that has asked for room since the event loop told of something may have
+            # read it. To wait for more would stop the loop, and with it the calls in flight,
+            # for whose results the engine waits.
+            if not (connection.more or (come and self.news.poll(0))):
                 return
             come = False
             self._take(*connection.receive())
