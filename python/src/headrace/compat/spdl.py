@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import HeadraceError, RecipeError
 from ..pipeline import source
+from ._missing import OF_BUILD, see
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -281,11 +282,27 @@ class PipelineBuilder:
         self._buffer = buffer_size
         return self
 
-    def build(self, *, num_threads: int, max_failures: Any = -1, **others: Any) -> Pipeline:
-        """The pipeline, with so many threads for functions that are not async."""
-        for name, value in others.items():
-            if value and value != -1 and name in _REFUSED:
-                raise RecipeError(f"headrace: compat.spdl: build: {name}= is not supported: {_REFUSED[name]}")
+    def build(
+        self,
+        *,
+        num_threads: int,
+        max_failures: Any = -1,
+        report_stats_interval: float = -1,
+        queue_class: Any = None,
+        task_hook_factory: Any = None,
+        stage_id: int = 0,
+        use_thread_output_queue: bool = False,
+    ) -> Pipeline:
+        """The pipeline, with so many threads for functions that are not async. The last two arguments change nothing here."""
+        given = {
+            "report_stats_interval": report_stats_interval > 0,
+            "queue_class": queue_class is not None,
+            "task_hook_factory": task_hook_factory is not None,
+        }
+        for name in filter(given.get, given):
+            raise RecipeError(
+                f"headrace: compat.spdl: build: {name}= is not supported: write the pipeline with hr.source, and {OF_BUILD[name]}"
+            )
         if self._src is None:
             raise RecipeError("headrace: compat.spdl: build: there is no source: call add_source first")
         return Pipeline(self._src, self._continuous, self._stages, self._buffer, num_threads, max_failures)
@@ -293,7 +310,7 @@ class PipelineBuilder:
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
-        raise AttributeError(f"headrace.compat.spdl: PipelineBuilder has no {name}: see From SPDL, row by row, for what does the same")
+        raise AttributeError(f"headrace.compat.spdl: PipelineBuilder has no {name}: {see(name)}")
 
 
 class _Lists:
@@ -315,14 +332,7 @@ def _calls(op: Any, is_kind: Callable[[Any], bool]) -> bool:
     return is_kind(op) or is_kind(getattr(op, "__call__", None))  # noqa: B004
 
 
-_REFUSED = {
-    "queue_class": "queues are in the engine: use hr.Pipeline, and loader.stats()",
-    "task_hook_factory": "write the pipeline with hr.source, and .loader(hooks=[…])",
-    "report_stats_interval": "write the pipeline with hr.source, and .loader(every=…)",
-}
-
-
 def __getattr__(name: str) -> NoReturn:
     if name.startswith("_"):
         raise AttributeError(name)
-    raise ImportError(f"headrace.compat.spdl has no {name}: see From SPDL, row by row, for what does the same")
+    raise ImportError(f"headrace.compat.spdl has no {name}: {see(name)}")
