@@ -33,7 +33,6 @@ type Op struct {
 	// the step they are calls of its method, but for the image of a function.
 	Others []string
 	Told   []string // names of the values that it tells of its random draws
-
 }
 
 // NewOp is an operation with arguments of the type T.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
@@ -287,7 +288,7 @@ func (c *collector) child(ctx context.Context, out []extern.Value) (_ *record.Re
 		// Samples of other branches are ahead, and younger. They may need bytes in later
 		// stages, which the oldest sample that has some is given first.
 		child.Working.Release()
-		child.Working = (&record.Record{}).Working
+		child.Working = budget.Grant{}
 	}
 	return child, err
 }
