@@ -163,6 +163,8 @@ func batchesPerEpoch(d design, from listing, l *batch.Layout, program *compile.P
 	switch {
 	case d.plan.Samples.Batches != nil:
 		n, grouped = program.Batches, compile.Groups(d.recipe, d.plan)
+	case d.plan.Batch.MaxWait > 0: // one sample each, where they come slowly
+		n, grouped = program.Samples, true
 	case d.plan.Batch.Lists:
 		n, grouped = from.sources[0].Split.Batches(), true
 	case from.groups:
@@ -189,6 +191,7 @@ func isExact(d design, from listing, program *compile.Program) bool {
 	case !program.Exact:
 	case unbounded(from, program):
 	case stacks && from.groups: // the samples of each epoch decide
+	case d.plan.First().Batch.MaxWait > 0: // time does
 	case d.does(Skip):
 	case program.Drops && !program.Counted && !alike:
 	default:

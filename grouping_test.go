@@ -500,3 +500,39 @@ type sum struct {
 func (sumOfThree) Do(_ context.Context, in three) (sum, error) {
 	return sum{int64(in.X[0]) + int64(in.X[1]) + int64(in.X[2])}, nil
 }
+
+// Where batches need not wait, they have the samples, pixels and text of others, and
+// their states resume.
+func TestBatchesInTimeAreTheOthers(t *testing.T) {
+	leak.Check(t)
+	photos := phototest.Folder(t, 14)
+	const steps = `{"files":{"pattern":%q,"root":"/","label":"parent"}},"decode_image",{"random_resized_crop":{"size":[8,6]}},` +
+		`{"normalize":{"mean":0.5,"std":0.25}},{"layout":{"layout":"NCHW"}},`
+	for _, fuse := range []bool{true, false} {
+		config := Config{Epochs: new(1), Workers: new(3), Fuse: &fuse}
+		full := openLoader(t, parseRecipe(t, steps+`{"batch":{"size":4}}`, photos), config, Options{})
+		want, _ := epochOf(t, full)
+		full.Close()
+
+		l := openLoader(t, parseRecipe(t, steps+`{"batch":{"size":4,"max_wait":3600}}`, photos), config, Options{})
+		got, states := epochOf(t, l)
+		if !slices.Equal(got, want) || len(want) != 4 {
+			t.Errorf("fused %v: %v, want %v", fuse, got, want)
+		}
+		if i := l.Info(); i.Exact || i.BatchesPerEpoch != 14 {
+			t.Errorf("%d batches, exact: %v", i.BatchesPerEpoch, i.Exact)
+		}
+		for i, at := range states[:3] {
+			if err := l.Start(at, nil); err != nil {
+				t.Fatal(err)
+			}
+			if rest, _ := epochOf(t, l); !slices.Equal(rest, want[i+1:]) {
+				t.Errorf("after %d: %v", i, rest)
+			}
+		}
+		l.Close()
+		if used := l.Stats().Memory.Used; used != 0 {
+			t.Errorf("%d bytes are still held", used)
+		}
+	}
+}

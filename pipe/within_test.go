@@ -81,6 +81,41 @@ func TestBatchesWithinATime(t *testing.T) {
 	}
 }
 
+// What is still being made when the time of a batch is over comes into the next; in
+// completion order, what is made after it does not wait for it.
+func TestBatchesDoNotWaitForWhatIsInWork(t *testing.T) {
+	const s = time.Second
+	for ordered, want := range map[bool]string{
+		true:  "[0]@10s [1 2 3]@20s end@20s",
+		false: "[0 2 3]@0s [1]@20s end@20s",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			slow := func(ctx context.Context, v int) (int, error) {
+				if v == 1 {
+					return v, pipetest.Sleep(ctx, 20*s)
+				}
+				return v, nil
+			}
+			made := pipe.Map(pipe.From("arrivals", arrivals{0, 0, 0, 0}), slow, pipe.Opts{Name: "slow", Workers: 4, Ordered: ordered})
+			run := start(t, pipe.Batch(made, 3, pipe.BatchOpts{Name: "batch", Within: 10 * s}), pipe.Config{})
+			defer run.Close()
+			got, began := "", time.Now()
+			for {
+				v, err := run.Next(t.Context())
+				if err != nil {
+					got += fmt.Sprint("end@", time.Since(began))
+					break
+				}
+				slices.Sort(v)
+				got += fmt.Sprint(v, "@", time.Since(began), " ")
+			}
+			if got != want {
+				t.Errorf("ordered %v: %s, want %s", ordered, got, want)
+			}
+		})
+	}
+}
+
 // However items and the consumer are timed, and wherever the run is cut and resumed with
 // other times, every item comes exactly once and in order, and no item waits in the stage
 // for longer than Within while the consumer asks.

@@ -126,6 +126,7 @@ func (c *checker) chain(steps []Step, around Surroundings, in sample.Schema) sam
 			misplaced = around.Batched > 0 && looksInto(c.steps[i].Args)
 			c.place(i, before, k == 0, around)
 			c.lists(i, around)
+			c.waits(i, around)
 			if s := c.steps[i]; s.Failures != nil {
 				c.found(i, "failures", checkFailures(s.Failures, c.steps[i].op, s.Args))
 			}
@@ -318,6 +319,34 @@ func (c *checker) lists(i int, around Surroundings) {
 		}
 	}
 	c.wrong(i, "", "takes the lists of a sampler, and there is none: give batch a size")
+}
+
+// waits refuses what would say of its own which samples share a batch that is given after
+// a time, and what makes other items of one: a run that is resumed in between has other
+// batches.
+func (c *checker) waits(i int, around Surroundings) {
+	t := TraitsOf(c.steps[i].Args)
+	if around.Batched > 0 {
+		before := c.steps[around.Batched-1]
+		several := t.Count > Fewer || t.Batches != nil && t.Batches.Size != 1 // as that of a survey
+		if b := TraitsOf(before.Args).Batches; b != nil && b.MaxWait > 0 && several {
+			c.wrong(i, "", "makes other samples of the batches of %q, and max_wait gives these by time, so that no run could be resumed "+
+				"in between: leave max_wait out of %[1]q, or do this in your loop", before.Name)
+		}
+	}
+	if t.Batches == nil || t.Batches.MaxWait == 0 {
+		return
+	}
+	if around.Batched > 0 {
+		c.wrong(i, "", "makes batches of batches, and max_wait is for samples that arrive one by one: "+
+			"leave it out, or put unbatch before %q", c.steps[i].Name)
+	}
+	for _, before := range c.steps[:i] {
+		if before.op.Place == Ordering {
+			c.wrong(i, "", "has max_wait, and %q sets the order, so that every run has the same batches: "+
+				"leave one of them out", before.Name)
+		}
+	}
 }
 
 // CheckWhole returns what is wrong with a recipe that is to be run as it is, and not only

@@ -2,6 +2,7 @@ package recipe_test
 
 import (
 	"encoding/json"
+	"math"
 	"reflect"
 	"regexp"
 	"slices"
@@ -26,6 +27,7 @@ var (
 	crop   = recipe.Step{Args: &image.CenterCrop{Size: recipe.Size{Height: 224}}}
 	flip   = recipe.Step{Op: "random_flip"}
 	batch  = recipe.Step{Args: &flow.Batch{Size: 32}}
+	inTime = recipe.Step{Args: &flow.Batch{Size: 32, MaxWait: new(0.05)}}
 )
 
 func steps(s ...recipe.Step) recipe.Recipe { return recipe.Recipe{Steps: s} }
@@ -140,6 +142,18 @@ func TestWhatCheckRefuses(t *testing.T) {
 		{steps(files, decode, crop, with(&flow.Batch{Size: 3, GlobalSize: 4})), []string{`step "batch" (#4): has both size and global_size: give one of them`}},
 		{steps(files, decode, crop, with(&flow.Batch{Size: -3})), []string{`step "batch" (#4): size is -3: must be from 1 to 2147483647`}},
 		{steps(files, decode, crop, with(&flow.Batch{GlobalSize: 1 << 40})), []string{`step "batch" (#4): global_size is 1099511627776: must be from 1 to 2147483647`}},
+		{steps(files, decode, crop, with(&flow.Batch{Size: 3, MaxWait: new(0.0)})), []string{`step "batch" (#4): max_wait is 0: must be from 0.001 to 86400 seconds`}},
+		{steps(files, decode, crop, with(&flow.Batch{Size: 3, MaxWait: new(math.NaN())})), []string{`step "batch" (#4): max_wait is NaN: must be from 0.001 to 86400 seconds`}},
+		{steps(files, decode, crop, with(&flow.Batch{GlobalSize: 3, MaxWait: new(0.05)})), []string{`step "batch" (#4): max_wait and global_size cannot both be given: ranks would have other batches at other times; leave one of them out`}},
+		{steps(files, decode, crop, with(&flow.Batch{Size: 3, DropLast: true, MaxWait: new(0.05)})), []string{`step "batch" (#4): max_wait and drop_last cannot both be given: any batch may have fewer samples, not only the last; leave one of them out`}},
+		{steps(files, decode, with(&image.ResizeToBucket{Sizes: []recipe.Size{{Height: 8, Width: 8}, {Height: 8, Width: 16}}}), inTime), []string{`step "batch" (#4): max_wait and resize_to_bucket cannot both be given: images wait for others of their size; leave one of them out`}},
+		{steps(files, recipe.Step{Op: "shuffle"}, decode, crop, inTime), []string{`step "batch" (#5): has max_wait, and "shuffle" sets the order, so that every run has the same batches: leave one of them out`}},
+		{steps(files, decode, crop, inTime, recipe.Step{Args: &flow.Unbatch{}}), []string{`step "unbatch" (#5): makes other samples of the batches of "batch", and max_wait gives these by time, so that no run could be resumed in between: leave max_wait out of "batch", or do this in your loop`}},
+		{steps(files, decode, crop, inTime, with(&flow.Batch{Size: 2})), []string{
+			`step "batch_2" (#5): makes other samples of the batches of "batch", and max_wait gives these by time, so that no run could be resumed in between: leave max_wait out of "batch", or do this in your loop`,
+			`step "batch_2" (#5): cannot stack batches of different sizes: the field "image" is uint8 [?, 224, 224, 3]; give "batch" a size and drop_last, or put unbatch before "batch_2"`,
+		}},
+		{steps(files, decode, crop, with(&flow.Batch{Size: 2, DropLast: true}), inTime), []string{`step "batch_2" (#5): makes batches of batches, and max_wait is for samples that arrive one by one: leave it out, or put unbatch before "batch_2"`}},
 		{steps(files, decode, crop, batch, flip), []string{`step "random_flip" (#5): comes after "batch", which makes batches, and works on samples: put it before, or unbatch between them`}},
 
 		// order

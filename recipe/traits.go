@@ -3,6 +3,7 @@ package recipe
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/sample"
@@ -143,6 +144,8 @@ type Batches struct {
 	DropLast   bool
 	Lists      bool // the lists of a sampler are the batches
 	Collate    *Collate
+
+	MaxWait time.Duration // a batch that is not full is given after it; 0: only at the end of an epoch
 
 	Buckets *Buckets // by length; nil: not so
 	Pack    *Packing // several into a row; nil: not so

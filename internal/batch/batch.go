@@ -388,7 +388,9 @@ func (s *Slots) Move(dst *Batch, to int, src *Batch, from int) {
 
 // Seal ends the filling: rows samples are in the batch.
 func (s *Slots) Seal(b *Batch, rows int) error {
-	b.rows = rows
+	if b.rows == 0 { // else its samples were written at once
+		b.rows = rows
+	}
 	if err := b.checkBeside(mostBeside); err != nil {
 		return err
 	}

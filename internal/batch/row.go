@@ -95,6 +95,20 @@ func (e *Writer) Fill(ctx context.Context, it *record.Record, b *Batch, row int)
 	return nil
 }
 
+// FillList writes a list of samples into a batch, from its first row on. They are done
+// with, whatever comes of it.
+func (e *Writer) FillList(ctx context.Context, items []*record.Record, b *Batch, _ int) (err error) {
+	for i, it := range items {
+		if err != nil {
+			e.Env.Drop(it)
+			continue
+		}
+		err = e.Fill(ctx, it, b, i)
+	}
+	b.rows = len(items)
+	return err
+}
+
 func (e *Writer) writeOnce(ctx context.Context, s rowRef) (_ struct{}, err error) {
 	defer core.Catch(&err)
 	if e.Grouping != nil && !e.Grouping.takes(s.it, s.batch) {

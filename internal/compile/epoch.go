@@ -50,6 +50,8 @@ func (s *section) epoch() (batches int64, exact bool) {
 		return s.line.source.Split.Len(), true
 	case s.Groups:
 		return MostBatches(s.Layout, *s.plan, samples), false
+	case s.plan.Batch.MaxWait > 0: // there may be a batch for each
+		return samples, false
 	case s.plan.Batch.DropLast:
 		return samples / rows, exact
 	}

@@ -31,6 +31,9 @@ func (j joiner) join(s *section, later bool) (pipe.Flow[*batch.Batch], counted) 
 	if s.end.Grouping != nil {
 		return j.group(in, s, later)
 	}
+	if s.plan.Batch.MaxWait > 0 {
+		return j.inTime(in.Flow, s), in.counted
+	}
 	s.Slots.Packs = s.line.batches != nil // a row may be several samples
 	filling := j.filling(s, s.plan.Batch.DropLast, later)
 	if s.end.Together() {

@@ -19,9 +19,14 @@ func (j joiner) collate(in pipe.Flow[*record.Record], s *section, later bool) pi
 	if s.plan.Batch.Lists {
 		rows = 0 // they say themselves
 	}
-	j.note(together.Name, 1, nil)
-	gather := func() pipe.Aggregator[*record.Record, []*record.Record] { return &batch.Gathered{Rows: rows} }
-	lists := pipe.Discard(pipe.Aggregate(in, gather, together), c.DropAll)
+	var lists pipe.Flow[[]*record.Record]
+	if s.plan.Batch.MaxWait > 0 {
+		lists = j.listsInTime(in, c.Name, rows, s)
+	} else {
+		j.note(together.Name, 1, nil)
+		gather := func() pipe.Aggregator[*record.Record, []*record.Record] { return &batch.Gathered{Rows: rows} }
+		lists = pipe.Discard(pipe.Aggregate(in, gather, together), c.DropAll)
+	}
 
 	calls := pipe.FillOpts{
 		Name: c.Name, Workers: c.Workers, InFlightPerWorker: c.PerWorker, OnResize: c.Pool.SetWorkers,
@@ -30,6 +35,33 @@ func (j joiner) collate(in pipe.Flow[*record.Record], s *section, later bool) pi
 	j.Calling = append(j.Calling, c.Name)
 	j.note(c.Name, c.Workers, []string{c.Name})
 	return pipe.Fill(lists, 1, s.Slots, c.Into, calls)
+}
+
+// listsInTime are the samples of batches that do not wait for long. Their operations are
+// done: samples still in work when a batch is given come into the next.
+func (j joiner) listsInTime(in pipe.Flow[*record.Record], of string, rows int, s *section) pipe.Flow[[]*record.Record] {
+	// As [batch.Gathered]: nobody waits for the bytes of samples that wait for others.
+	park := pipe.Opts{Name: "hold " + of, Ordered: true, Buffer: 1}
+	j.note(park.Name, 1, nil)
+	held := pipe.Discard(pipe.Map(in, func(_ context.Context, it *record.Record) (*record.Record, error) {
+		it.Content.Park()
+		it.Working.Park()
+		return it, nil
+	}, park), j.Env.Drop)
+	together := pipe.BatchOpts{Name: "group " + of, Buffer: 1, Within: s.plan.Batch.MaxWait}
+	j.note(together.Name, 1, nil)
+	return pipe.Batch(held, rows, together)
+}
+
+// inTime is the flow of batches that do not wait for long after the samples. A list of
+// samples is written at once, by a stage whose only row is the batch.
+func (j joiner) inTime(in pipe.Flow[*record.Record], s *section) pipe.Flow[*batch.Batch] {
+	name := s.plan.Last.Name()
+	lists := j.listsInTime(in, name, s.Rows, s)
+	o := pipe.FillOpts{Name: name, Workers: 1, Buffer: j.ahead(s), Ordered: true, Gate: j.Gate, Failures: s.end.Losses}
+	j.Computing = append(j.Computing, name)
+	j.note(name, 1, s.plan.Last.Names)
+	return pipe.Fill(lists, 1, s.Slots, s.end.FillList, o)
 }
 
 // group is the flow of batches after the samples.

@@ -18,7 +18,7 @@ type Terms struct {
 
 // Check refuses a recipe that cannot keep the terms, before any source is listed.
 func (t Terms) Check(r recipe.Recipe) error {
-	return errors.Join(t.checkIterated(r), t.checkAggregates(r))
+	return errors.Join(t.checkIterated(r), t.checkAggregates(r), t.checkWaits(r))
 }
 
 // CheckRanks refuses what could make ranks yield different numbers of batches.
@@ -56,6 +56,18 @@ func (t Terms) CheckRanks(r recipe.Recipe, p fuse.Plan) error {
 			return fmt.Errorf("%w: merge %q by arrival until the shortest ends, with world_size %d: "+
 				"ranks could yield different numbers of batches; use another order, or until longest, "+
 				"or set steps_per_epoch", core.ErrConfig, m.Name, t.World)
+		}
+	}
+	return nil
+}
+
+// checkWaits refuses batches by time on several ranks.
+func (t Terms) checkWaits(r recipe.Recipe) error {
+	for _, s := range r.All() {
+		if b := recipe.TraitsOf(s.Args).Batches; b != nil && b.MaxWait > 0 && t.World > 1 {
+			return fmt.Errorf("%w: max_wait of %q, with world_size %d: ranks would have other numbers of batches, "+
+				"of other sizes; leave max_wait out, or give each rank a loader of its own, with world_size=1",
+				core.ErrConfig, s.Name, t.World)
 		}
 	}
 	return nil

@@ -231,12 +231,17 @@ func (f *Survey) collate(ctx context.Context, r recipe.Recipe, before recipe.Cha
 	if b.Size == 0 {
 		b.Size = max(1, t.Batches.GlobalSize/max(1, f.World))
 	}
+	full := b.Size
+	if t.Batches.MaxWait > 0 {
+		b.Size = 1 // the others may come late
+	}
 	only := recipe.Recipe{Seed: r.Seed, Steps: append(slices.Clone(before),
 		recipe.Step{Op: s.Op, Name: s.Name, Args: recipe.StackOf(b), Failures: s.Failures})}
 	made, err := f.first(ctx, only, func(context.Context) (bool, error) { return false, nil })
 	if err != nil {
 		return gives, noneCame(r, s.Name, err)
 	}
+	made.Bytes *= full / b.Size // of a full batch
 	f.Made = made
 	gives = *t.Call.Gives
 	gives.Schema = made.Gives

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
@@ -20,6 +21,8 @@ type Batch struct {
 	DropLast   bool `json:"drop_last" doc:"drop the epoch's last batch if it is not full"`
 	Lists      bool `json:"lists,omitempty" doc:"the batches are the lists that sampler gives; size is the most samples in one"`
 
+	MaxWait *float64 `json:"max_wait,omitempty" min:"0.001" max:"86400" example:"0.05" unit:"seconds"`
+
 	Collate *recipe.Collate `json:"collate,omitempty"`
 }
 
@@ -28,6 +31,8 @@ func (*Batch) Docs() map[string]string {
 	return map[string]string{
 		"global_size": "samples per batch over all ranks, each taking a contiguous part: these batches stay the " +
 			"same with another number of ranks",
+		"max_wait": "give a batch that is not full when its first sample has waited for so many seconds; " +
+			"which samples share a batch then depends on time",
 		"collate": "a Python function, with arguments as for map: it is passed a list of samples and returns the " +
 			"batch's fields; by default arrays of one shape are stacked, text and objects become lists",
 	}
@@ -77,6 +82,10 @@ func (b *Batch) CheckSizes(in sample.Schema, shapes []tensor.Shape, inside bool)
 		errs = append(errs, errors.New("has lists, and global_size or drop_last: the lists are the batches, so give size alone"))
 	}
 
+	if b.MaxWait != nil {
+		errs = append(errs, b.checkWait(shapes != nil || inside))
+	}
+
 	// A collate makes arrays of samples itself, so they need not be stackable.
 	if b.Collate != nil {
 		out, err := b.Collate.Check(in, shapes != nil || inside)
@@ -98,6 +107,32 @@ func (b *Batch) CheckSizes(in sample.Schema, shapes []tensor.Shape, inside bool)
 	return in, errors.Join(errs...)
 }
 
+// The bounds of MaxWait, in seconds: timers of less come late, and longer than a day
+// nobody waits.
+const (
+	shortestWait = 0.001
+	longestWait  = 86400
+)
+
+// checkWait refuses max_wait beside what says of its own which samples share a batch, or
+// how many batches have.
+func (b *Batch) checkWait(shapes bool) error {
+	const so = "max_wait and %s cannot both be given: %s; leave one of them out"
+	switch w := *b.MaxWait; {
+	case !(w >= shortestWait && w <= longestWait): // NaN is neither
+		return recipe.Wrong("max_wait", "is %v: must be from %v to %v seconds", w, shortestWait, float64(longestWait))
+	case b.GlobalSize != 0:
+		return fmt.Errorf(so, "global_size", "ranks would have other batches at other times")
+	case b.DropLast:
+		return fmt.Errorf(so, "drop_last", "any batch may have fewer samples, not only the last")
+	case b.Lists:
+		return fmt.Errorf(so, "a sampler of lists", "the lists are the batches")
+	case shapes:
+		return fmt.Errorf(so, "resize_to_bucket", "images wait for others of their size")
+	}
+	return nil
+}
+
 func checkRows(name string, n int) error {
 	if n < 0 || n > math.MaxInt32 {
 		return recipe.Wrong(name, "is %d: must be from 1 to %d", n, math.MaxInt32)
@@ -116,11 +151,19 @@ func checkSome(name string, n int) error {
 // Traits implements [recipe.Traited].
 func (b *Batch) Traits() recipe.Traits {
 	t := recipe.Traits{Batches: &recipe.Batches{Size: b.Size, GlobalSize: b.GlobalSize, DropLast: b.DropLast,
-		Lists: b.Lists, Collate: b.Collate}}
+		Lists: b.Lists, Collate: b.Collate, MaxWait: b.wait()}}
 	if c := b.Collate; c != nil {
 		t.Call = &recipe.Call{Kind: recipe.CollateCall, Python: c.Python, Gives: &c.Gives}
 	}
 	return t
+}
+
+// wait is MaxWait as a duration; 0: none is given.
+func (b *Batch) wait() time.Duration {
+	if b.MaxWait == nil {
+		return 0
+	}
+	return time.Duration(*b.MaxWait * float64(time.Second))
 }
 
 // WithGives implements [recipe.Giving].
@@ -129,7 +172,7 @@ func (b Batch) WithGives(g recipe.Gives) recipe.Args {
 	return &b
 }
 
-// WithBatches implements [recipe.Stacker].
+// WithBatches implements [recipe.Stacker]. Batches that a survey makes wait for nobody.
 func (*Batch) WithBatches(b recipe.Batches) recipe.Args {
 	return &Batch{Size: b.Size, GlobalSize: b.GlobalSize, DropLast: b.DropLast, Lists: b.Lists, Collate: b.Collate}
 }

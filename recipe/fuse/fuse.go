@@ -264,7 +264,8 @@ func (f *fuser) end(c *chain, s recipe.Step) {
 	f.plan.Rows, _ = s.Args.Check(c.schema) // the recipe was checked
 	p := c.last()
 	switch {
-	case f.plan.Batch.Collate != nil, f.plan.Batch.Lists, f.plan.Batch.Own != nil: // which looks at what was made
+	case f.plan.Batch.Collate != nil, f.plan.Batch.Lists, f.plan.Batch.Own != nil, // which looks at what was made
+		f.plan.Batch.MaxWait > 0: // which waits for it, and not for what is still being made
 		f.plan.Last = Part{Names: []string{s.Name}, Failures: s.Failures}
 	case !f.separate && readsInto(&c.flow, &f.plan.Batch):
 		source := c.flow.Source

@@ -13,6 +13,7 @@ from ._recipe.arguments import (
     number_of,
     numbers_for,
     optional,
+    seconds_of,
     when_of,
 )
 from ._recipe.functions import Function, Names, batched, described, has_functions, importable, is_here, is_main, places, plain
@@ -568,6 +569,7 @@ class Pipeline(Operations):
         *,
         global_size: int | None = None,
         drop_last: bool = False,
+        max_wait: float | None = None,
         collate: Callable[..., Any] | None = None,
         fields: Some | None = None,
         gives: Any = None,
@@ -589,6 +591,9 @@ class Pipeline(Operations):
             global_size: samples per batch over all ranks, each taking a contiguous part: only these batches stay the same with another
                 number of ranks.
             drop_last: drop the epoch's last batch if it is not full.
+            max_wait: give a batch that is not full when its first sample has waited in it for so many seconds, for samples that arrive
+                one by one. Which samples share a batch then depends on time. Refused with `shuffle`, with several ranks, and with what
+                makes batches of its own.
             collate: a function of a list of samples that returns the batch, as PyTorch's `collate_fn`, in worker processes. Samples are
                 dicts of fields of any shape; so is the batch, which is not changed. It may be async, take `rng`, or be a class, as for
                 `map`. By default arrays of one shape are stacked.
@@ -606,12 +611,13 @@ class Pipeline(Operations):
         more = {"fields": fields, "gives": gives, "workers": workers, "where": where, "seed": seed, "copy": copy}
         before: Any = self._steps
         args: dict[str, Any] = {"size": size, "global_size": global_size, "drop_last": drop_last}
+        waits = {} if max_wait is None else {"max_wait": seconds_of("max_wait", max_wait)}
         if size is global_size is None or any("sampler" in step for step in before):
             from ._recipe.sampler import batches_of
 
             before, args = batches_of(before, size, global_size, drop_last)
         pipeline = Pipeline(self._seed, before, self._format, self._defaults)
-        return pipeline._with("batch", args | {"collate": collate_arguments(collate, **more)})
+        return pipeline._with("batch", args | waits | {"collate": collate_arguments(collate, **more)})
 
     def to(self, format: Literal["numpy", "torch", "jax"], *, pin_memory: bool = False, device: Any = None) -> Pipeline:
         """Choose what batches hold: NumPy arrays, PyTorch tensors, or JAX arrays.

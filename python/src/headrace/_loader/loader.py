@@ -204,7 +204,8 @@ class Loader:
             if self.max_batches is None:
                 raise WrongType(f"{why}: the number of samples of an iterable, or made of one sample, is unknown")
             raise WrongType(
-                f"{why}: bad samples may be skipped, or samples grouped by length or shape; loader.max_batches is an upper bound"
+                f"{why}: bad samples may be skipped, samples grouped by length or shape, or batches not wait to be full (max_wait);"
+                " loader.max_batches is an upper bound"
             )
         return int(run.opened["batches_per_epoch"])
 
