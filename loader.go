@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"sync"
+	"sync/atomic"
 
 	"github.com/headrace/headrace/arena"
 	"github.com/headrace/headrace/budget"
@@ -64,6 +65,7 @@ type assembly struct {
 type watched struct {
 	tracing report.Tracing
 	dead    report.DeadLetters
+	idle    atomic.Bool // it was said that a source has given nothing
 }
 
 // live is what any goroutine may ask for, or change.

@@ -13,6 +13,7 @@ import (
 	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/pipe/observe/counters"
+	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/stats"
 )
 
@@ -29,8 +30,34 @@ func (l *Loader) stall() pipe.Stall {
 	if after <= 0 {
 		return pipe.Stall{}
 	}
-	return pipe.Stall{After: after, Waits: l.arena.Waiting,
-		Report: func(r pipe.StallReport) { l.options.Warn("stall", report.Stall(r, l.nameStalled)) }}
+	return pipe.Stall{After: after, Waits: l.arena.Waiting, Report: l.reportStall}
+}
+
+// reportStall warns of a run that stands still. That a source has nothing to give is no
+// fault, and said once.
+func (l *Loader) reportStall(r pipe.StallReport) {
+	var iterated []string
+	for _, s := range l.sources {
+		if s.Iterated() {
+			iterated = append(iterated, s.Name)
+		}
+	}
+	text, idle := report.Idle(r, iterated, l.givesInTime())
+	if !idle {
+		l.options.Warn("stall", report.Stall(r, l.nameStalled))
+	} else if !l.idle.Swap(true) {
+		l.options.Warn("idle", text)
+	}
+}
+
+// givesInTime reports whether no sample waits for long in a batch.
+func (l *Loader) givesInTime() bool {
+	for _, s := range l.recipe.All() {
+		if b := recipe.TraitsOf(s.Args).Batches; b != nil && b.MaxWait == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // nameStalled says which sample an operation has not finished.

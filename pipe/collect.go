@@ -1,7 +1,10 @@
 package pipe
 
 import (
+	"slices"
 	"time"
+
+	"github.com/headrace/headrace/pipe/internal/worker"
 )
 
 func (e *engine) stats() Stats {
@@ -10,6 +13,7 @@ func (e *engine) stats() Stats {
 		s.Stages = append(s.Stages, st.stats())
 	}
 	s.Queues = e.queues()
+	e.await(&s)
 	return s
 }
 
@@ -48,4 +52,28 @@ func (s *stage) stats() StageStats {
 	}
 
 	return t
+}
+
+// await says of sources that all else waits for them, if that is so: no queue has
+// anything, and no other stage is at work.
+func (e *engine) await(s *Stats) {
+	if e.Ended() {
+		return
+	}
+	for i, st := range e.stages {
+		if s.Queues[i].Len > 0 || st.kind != kindSource && st.works() {
+			return
+		}
+	}
+	for i, st := range e.stages {
+		if t := &s.Stages[i]; st.kind == kindSource && st.works() {
+			// The clocks of its one worker add up to its life, but for what it does now.
+			t.Awaited = max(0, s.Elapsed-(t.Starved+t.Busy+t.Blocked+t.Gated+t.Turn))
+		}
+	}
+}
+
+// works tells whether an operation goes on.
+func (s *stage) works() bool {
+	return slices.ContainsFunc(s.Working(), func(w *worker.Worker) bool { return w.Waiting() == nil })
 }

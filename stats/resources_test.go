@@ -133,6 +133,30 @@ func TestOtherProgramsAreInTheVerdict(t *testing.T) {
 	}
 }
 
+// A source that everything waits for now is what the verdict says, whatever was before:
+// not a stage that was busy then.
+func TestASourceWithNothingToGiveIsNoBottleneck(t *testing.T) {
+	for yielded, before := range map[int64]string{125: "", 0: "Nothing has come out yet. "} {
+		s := training()
+		s.Yielded, s.Stages[0].Awaited = yielded, 12*time.Second
+		want := before + `The loader waits for the source: "files" has given nothing for 12 s.`
+		if got := stats.Verdict(s); got != want || stats.Limits(s) != "files" {
+			t.Errorf("%s, and limits %q", got, stats.Limits(s))
+		}
+		s.Stages[0].Awaited = 999 * time.Millisecond // as between two requests
+		if got := stats.Verdict(s); strings.Contains(got, "waits for the source") {
+			t.Error(got)
+		}
+	}
+
+	live := training()
+	live.Waited, live.Stages = live.Loop, live.Stages[:1]
+	live.Stages[0].Busy, live.Stages[0].Blocked = 10*time.Second, 0
+	if got := stats.Verdict(live); !strings.Contains(got, "The bottleneck is files: to give the next sample takes it") {
+		t.Error(got)
+	}
+}
+
 // The stage that the verdict names is that of Limits.
 func TestLimitsIsTheStageOfTheVerdict(t *testing.T) {
 	share := rapid.Int64Range(0, 1<<40)

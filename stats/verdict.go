@@ -23,8 +23,12 @@ func Verdict(s Snapshot) string {
 		return "Nothing has run yet."
 	case s.Elapsed == 0 && s.Yielded == 0:
 		return "Nothing has been asked for yet."
+	case s.Yielded == 0 && idle(s) != "":
+		return "Nothing has come out yet. " + idle(s)
 	case s.Yielded == 0:
 		return "Nothing has come out yet."
+	case idle(s) != "":
+		return idle(s)
 	case !judged(s):
 		return stageVerdict(s) + othersVerdict(s)
 	}
@@ -43,6 +47,30 @@ func Verdict(s Snapshot) string {
 	default:
 		return fmt.Sprintf("%s waits for data %s of the time. %s", s.consumer(), percent(w), stageVerdict(s)) + othersVerdict(s)
 	}
+}
+
+// idleAfter is how long a source has given nothing before that is said.
+const idleAfter = time.Second
+
+// idle says that all samples so far are done, and the next takes long: a queue is empty,
+// or a service has no requests. "": it is not so.
+func idle(s Snapshot) string {
+	t, waits := awaited(s)
+	if !waits {
+		return ""
+	}
+	return fmt.Sprintf("The loader waits for the source: %q has given nothing for %s.", ShortName(t.Name), duration(t.Awaited))
+}
+
+// awaited returns the source of which all else waits for the next sample, if one is: of
+// several the one that gave a sample last.
+func awaited(s Snapshot) (last pipe.StageStats, waits bool) {
+	for _, t := range s.Stages {
+		if t.Awaited >= idleAfter && (!waits || t.Awaited < last.Awaited) {
+			last, waits = t, true
+		}
+	}
+	return last, waits
 }
 
 // othersVerdict says that other programs hold the CPUs, if they do: then no stage looks
@@ -65,6 +93,8 @@ func stageVerdict(s Snapshot) string {
 	case gated > waits:
 		return fmt.Sprintf("The CPU is the bottleneck: %s has work %s of the time, and waits for a core %s.",
 			t.Name, percent(work), percent(gated))
+	case t.Kind == "source":
+		return fmt.Sprintf("The bottleneck is %s: to give the next sample takes it %s of the time.", t.Name, percent(work))
 	case t.Workers == 1:
 		return fmt.Sprintf("The bottleneck is %s: its worker is busy %s of the time.", t.Name, percent(work))
 	default:
@@ -85,6 +115,9 @@ func (s Snapshot) consumer() string {
 // Limits returns the name of the stage that is the bottleneck, or "" if it is the
 // consumer or no stage clearly.
 func Limits(s Snapshot) string {
+	if t, waits := awaited(s); waits {
+		return t.Name
+	}
 	if len(s.Stages) == 0 || s.Elapsed == 0 || s.Yielded == 0 {
 		return ""
 	}

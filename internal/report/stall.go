@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"path"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -52,6 +54,36 @@ func Stall(r pipe.StallReport, name func(pipe.StalledOperation) (key, which stri
 		}
 	}
 	return b.String()
+}
+
+// Idle tells whether a run stands still because sources that are iterated over have given
+// nothing, and all else is done; and says so. The names are those of such sources. If a
+// stage waits for room, and not for its turn after another source, the run is not idle.
+func Idle(r pipe.StallReport, iterated []string, timed bool) (text string, idle bool) {
+	var names []string
+	blocked, sources := 0, 0
+	for _, s := range r.Stages {
+		if s.Kind == "source" {
+			sources++
+		}
+		if blocked += s.Blocked + s.Gated; len(s.Operations) == 0 {
+			continue
+		}
+		if s.Kind != "source" || !slices.Contains(iterated, s.Name) {
+			return "", false
+		}
+		names = append(names, strconv.Quote(s.Name))
+	}
+	if names == nil || sources == 1 && blocked > 0 {
+		return "", false
+	}
+
+	text = fmt.Sprintf("the source %s has given nothing for %s, and the loader waits for it: everything that came before is done",
+		strings.Join(names, ", "), seconds(r.For))
+	if !timed {
+		text += ". Samples may wait in a batch that is not full: batch(…, max_wait=seconds) gives it"
+	}
+	return text + ". This is said once, and stats() says it while it is so; stall_after sets this limit", true
 }
 
 // callsOfStage is how many calls of an operation a warning names.

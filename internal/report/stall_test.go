@@ -9,6 +9,36 @@ import (
 	"github.com/headrace/headrace/pipe"
 )
 
+// A run that waits for the next sample of an object is idle; one that has something else
+// to do, or is full, is not.
+func TestIdleRunsAreDescribed(t *testing.T) {
+	source := func(n, blocked int) pipe.StalledStage {
+		return pipe.StalledStage{Name: "requests", Kind: "source", Operations: make([]pipe.StalledOperation, n), Blocked: blocked}
+	}
+	other := pipe.StalledStage{Name: "other", Kind: "source", Blocked: 1}
+	for name, c := range map[string]struct {
+		stages []pipe.StalledStage
+		timed  bool
+		want   string // how it begins; "": it is not idle
+	}{
+		"idle": {[]pipe.StalledStage{source(1, 0), {Name: "map", Kind: "map", Starved: 2}}, true,
+			`the source "requests" has given nothing for 60 s, and the loader waits for it: everything that came before is done. This`},
+		"a batch may not be full": {[]pipe.StalledStage{source(1, 0)}, false,
+			`the source "requests" has given nothing for 60 s, and the loader waits for it: everything that came before is done. Samples may wait in a batch`},
+		"another waits for its turn": {[]pipe.StalledStage{source(1, 0), other}, true, `the source "requests" has given`},
+		"a function hangs":           {[]pipe.StalledStage{source(1, 0), {Name: "map", Kind: "map", Operations: make([]pipe.StalledOperation, 1)}}, true, ""},
+		"a full stage":               {[]pipe.StalledStage{source(1, 0), {Name: "map", Kind: "map", Blocked: 1}}, true, ""},
+		"files hang":                 {[]pipe.StalledStage{{Name: "files", Kind: "source", Operations: make([]pipe.StalledOperation, 1)}}, true, ""},
+		"nothing":                    {[]pipe.StalledStage{source(0, 1)}, true, ""},
+	} {
+		r := pipe.StallReport{For: time.Minute, Waiting: true, Stages: c.stages}
+		got, idle := Idle(r, []string{"requests", "other"}, c.timed)
+		if idle != (c.want != "") || !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
 // Without an operation to blame, a stall is reported by who waits; of many samples, some
 // are named.
 func TestStallsAreDescribed(t *testing.T) {

@@ -58,6 +58,8 @@ type StageStats struct {
 	// It counts once for all operations, unlike the other clocks.
 	Over time.Duration `json:"over_ns,omitempty" counter:"ns" doc:"time with nothing left to do, while other stages had"`
 
+	Awaited time.Duration `json:"awaited_ns,omitempty" gauge:"ns" doc:"by a source: time since its last item, if all else waits"`
+
 	Mean    time.Duration `json:"mean_ns" gauge:"ns" doc:"time that an item keeps a worker busy, on average"`
 	P50     time.Duration `json:"p50_ns" gauge:"ns" doc:"time within which half of the operations end"`
 	P90     time.Duration `json:"p90_ns" gauge:"ns" doc:"time within which 90 % of the operations end"`

@@ -60,7 +60,7 @@ func TestIntervalsAddUp(t *testing.T) {
 		}
 		second := first.Plus(since)
 		sumsOf(rt, first, since, second)
-		sumsOf(rt, first.Stages[1], since.Stages[1], second.Stages[1], "Workers", "InFlightPerWorker", "Mean", "P50", "P90", "P99")
+		sumsOf(rt, first.Stages[1], since.Stages[1], second.Stages[1], "Workers", "InFlightPerWorker", "Awaited", "Mean", "P50", "P90", "P99")
 		sumsOf(rt, first.Queues[0], since.Queues[0], second.Queues[0], "Cap", "Len")
 		if got := second.Minus(first); !near(got, since) && !onlyStatesDiffer(got, since) {
 			rt.Fatalf("%+v\nand then %+v\nless the first is\n%+v", first, since, got)

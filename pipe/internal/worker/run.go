@@ -56,6 +56,9 @@ func (r *Run) Elapsed() time.Duration {
 	return r.Now()
 }
 
+// Ended tells whether the clock has stopped.
+func (r *Run) Ended() bool { return r.endedAt.Load() > 0 }
+
 // End stops the clock.
 func (r *Run) End() { r.endedAt.CompareAndSwap(0, int64(r.Now())) }
 
