@@ -150,6 +150,7 @@ PAGES = [
     "video.md",
     "only-the-decoders.md",
     "frameworks.md",
+    "live.md",
     "masks.md",
     "own-python.md",
     "from-spdl.md",

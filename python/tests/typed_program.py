@@ -50,6 +50,12 @@ with train.loader().typed(TrainBatch) as typed_loader:
     one: TrainBatch = typed_loader.get(timeout=1)
     state = typed_loader.resume().state_dict()
 
+
+async def answered() -> tuple[list[TrainBatch], list[hr.Batch]]:
+    one: TrainBatch = await typed_loader.aget(timeout=1)
+    return [one, *[typed async for typed in typed_loader]], [batch async for batch in train.loader()]
+
+
 try:
     hr.load("train.yaml").loader().load_state_dict(state)
 except hr.SampleError as error:

@@ -18,7 +18,14 @@ class Deadline:
     """The moment until which one call of `Loader.get` waits.
 
     As a context manager it holds a lock, which it waits for no longer than that.
+
+    Attributes:
+        asked: when the program began to wait, if that was before the call.
+        waited: whether it has waited before the call.
     """
+
+    asked: int | None = None
+    waited = False
 
     def __init__(self, timeout: Any, lock: RLock) -> None:
         if not is_number(timeout):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from .._client.session import Session
     from ..pipeline import Pipeline
+    from .awaited import AsyncLoop
     from .background import Background
     from .batch_steps import MainSteps
     from .batches import Batches
@@ -55,8 +56,9 @@ Field.__module__ = "headrace"
 class Loader:
     """Batches, epoch by epoch. `Pipeline.loader` makes it.
 
-    Each `for` loop is one epoch; after a `break` the next loop starts the next epoch, unless you call `resume`. Use it as a context
-    manager, or call `close()`. Several threads may share a loader, and each batch goes to one of them. A forked child must not use it.
+    Each `for` loop is one epoch, or `async for` with asyncio; after a `break` the next loop starts the next epoch, unless you call
+    `resume`. Use it as a context manager, or call `close()`. Several threads or tasks may share a loader, and each batch goes to one of
+    them. A forked child must not use it.
 
     Attributes:
         errors (Errors): the samples that were lost.
@@ -162,11 +164,47 @@ class Loader:
         deadline = None if timeout is None else Deadline(timeout, run.lock)
         run.check()
         with run.lock if deadline is None else deadline:
-            loop = self._newest()
-            if loop is None or loop.done or loop.number != run.number:
-                loop = iter(self.resume())
-                self._loop = loop
+            loop = self._current()
         return loop.__next__(deadline)
+
+    def _current(self) -> Loop:
+        """The loop that `get` takes from."""
+        loop = self._newest()
+        if loop is None or loop.done or loop.number != self._run.number:
+            loop = iter(self.resume())
+            self._loop = loop
+        return loop
+
+    def __aiter__(self) -> AsyncLoop:
+        """Start the next epoch, as `for` does, in a program with an event loop.
+
+            async for batch in loader:
+                await answer(batch)
+
+        While no batch is ready, other tasks run. A cancelled task loses none: the next call gets it. Steps with `where="main"` run in the
+        event loop's thread.
+        """
+        from .awaited import AsyncLoop
+
+        return AsyncLoop(self)
+
+    async def aget(self, timeout: float | None = None) -> Any:
+        """Return the next batch, as `get` does, while other tasks of the event loop run.
+
+            batch = await loader.aget(timeout=5)
+
+        It takes from the current loop, be it `for` or `async for`. If the task is cancelled, the next call gets the batch.
+
+        Args:
+            timeout: seconds to wait for a batch, as for `get`.
+
+        Raises:
+            NotReady: a TimeoutError, if no batch comes in time. Nothing is lost.
+            StopAsyncIteration: if the epoch has ended. The next call starts another.
+        """
+        from .awaited import take
+
+        return await take(self._run, self._current, timeout)
 
     def resume(self) -> Loader:
         """Make the next loop continue an epoch that you left by `break`, instead of starting the next one.

@@ -32,7 +32,7 @@ class Loop:
         return self
 
     def __next__(self, deadline: Deadline | None = None) -> Any:
-        asked = monotonic_ns()
+        asked = monotonic_ns() if deadline is None else deadline.asked or monotonic_ns()
         batches = self._batches
         run = batches.run
         clock = run.clock
@@ -51,7 +51,7 @@ class Loop:
         except HeadraceError as error:
             raise brief(error) from error.__cause__
         frontier, batch = hand.frontier, hand.batch
-        clock.gives(asked, hand.ready, hand.own)
+        clock.gives(asked, hand.ready and (deadline is None or not deadline.waited), hand.own)
         number = hand.number + 1
         passed = hand.epoch, number, frontier
         recent = run.recent

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args, get_type_hint
 from ..errors import RecipeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import AsyncIterator, Iterator, Mapping
 
     from .loader import Field, Loader
     from .loop import Loop
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
         def __enter__(self) -> TypedLoader[T]: ...
         def __iter__(self) -> TypedLoop[T]: ...
+        def __aiter__(self) -> AsyncIterator[T]: ...  # type: ignore[override]
         def get(self, timeout: float | None = None) -> T: ...
+        async def aget(self, timeout: float | None = None) -> T: ...
         def resume(self) -> TypedLoader[T]: ...
 
 
