@@ -495,6 +495,14 @@ def _() -> None:
     iter(loader)
 
 
+@trouble("A closed feed")
+def _() -> None:
+    feed = hr.Feed()
+    with hr.source(feed, gives=int).batch(1).loader(epochs=1):
+        pass
+    feed.put(1)
+
+
 @trouble("A loader in a forked process", apart=True)
 def _() -> None:
     loader = train().loader()

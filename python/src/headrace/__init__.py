@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ._loader.replay import Replayed, replay
     from ._loader.stats import Stats
     from ._loader.trace import Trace
+    from ._recipe.feed import Feed
     from ._recipe.hooks import Call, Hook
     from ._recipe.workers import Workers
 
@@ -45,6 +46,7 @@ __all__ = [
     "Batch",
     "Call",
     "Errors",
+    "Feed",
     "Field",
     "Headspace",
     "Hook",
@@ -85,6 +87,7 @@ _LATER = {
     "Batch": "_batch.batch",
     "Call": "_recipe.hooks",
     "Errors": "_loader.lost",
+    "Feed": "_recipe.feed",
     "Field": "_loader.loader",
     "Headspace": "_loader.profile",
     "Hook": "_recipe.hooks",

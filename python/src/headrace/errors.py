@@ -25,6 +25,7 @@ __all__ = [
     "EpochTooShort",
     "EpochsExhausted",
     "ExecutorFailed",
+    "FeedClosed",
     "FileError",
     "ForkedLoader",
     "FunctionFailed",
@@ -364,8 +365,12 @@ class LoaderClosed(HeadraceError, RuntimeError):
     """The loader is closed and makes no more batches. Those you have stay valid."""
 
 
+class FeedClosed(HeadraceError, RuntimeError):
+    """An item was put into an `hr.Feed` that is closed, or whose loader is. It was not put."""
+
+
 class ForkedLoader(HeadraceError, RuntimeError):
-    """A loader was used in a forked child of its process."""
+    """A loader, or an `hr.Feed`, was used in a forked child of its process."""
 
 
 class LoopEnded(HeadraceError, RuntimeError):
@@ -373,7 +378,7 @@ class LoopEnded(HeadraceError, RuntimeError):
 
 
 class NotReady(HeadraceError, TimeoutError):
-    """No batch was ready within the `timeout` of `Loader.get`. None is lost: the next call gets it."""
+    """No batch was ready within the `timeout` of `Loader.get`: none is lost, and the next call gets it. Or `Feed.put` found no place."""
 
 
 class EpochsExhausted(HeadraceError, RuntimeError):

@@ -154,6 +154,7 @@ def source(
       resume it like files.
     - an iterable, a generator function, or a function that returns an iterable, also async ones. One worker iterates it once per epoch. To
       resume, it needs `state_dict` and `load_state_dict`. With several ranks, a function is passed `rank` and `world_size`.
+    - an `hr.Feed`, which your program fills while the loader runs. It is read in your program.
 
     Each item is a sample: a dict of fields, or with `fields` a tuple of their values. [Bring your own Python](own-python.md) lists the
     values allowed.

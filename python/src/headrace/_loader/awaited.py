@@ -67,7 +67,7 @@ class Attempt(Deadline):
     """Takes what has arrived, and never waits: the event loop does that between the calls of one attempt."""
 
     def __init__(self, timeout: float | None, run: Run) -> None:
-        super().__init__(float("inf") if timeout is None else timeout, run.lock)
+        super().__init__(timeout, run.lock)
         self.asked = monotonic_ns()
         self._endless = timeout is None
 

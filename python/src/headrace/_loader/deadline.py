@@ -5,8 +5,8 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from .._recipe.arguments import as_float, is_number
-from ..errors import NotReady, WrongType, WrongValue
+from .._recipe.arguments import time_limit
+from ..errors import NotReady
 
 if TYPE_CHECKING:
     from _thread import RLock
@@ -28,11 +28,7 @@ class Deadline:
     waited = False
 
     def __init__(self, timeout: Any, lock: RLock) -> None:
-        if not is_number(timeout):
-            raise WrongType(f"headrace: timeout is {timeout!r}: must be a number of seconds, or None")
-        if not timeout >= 0:
-            raise WrongValue(f"headrace: timeout is {timeout!r}: must be at least 0 seconds, or None")
-        self._seconds = min(as_float(timeout), _LONGEST)
+        self._seconds = min(time_limit(timeout), _LONGEST)
         self._end = monotonic() + self._seconds
         self._lock = lock
         self._looked = False

@@ -7,7 +7,7 @@ import os
 import re
 from operator import index
 
-from ..errors import RecipeError
+from ..errors import RecipeError, WrongType, WrongValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,6 +71,17 @@ def as_float(value: Any) -> float:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
+
+
+def time_limit(timeout: Any) -> float:
+    """A time limit of a call, in seconds; infinite for None."""
+    if timeout is None:
+        return math.inf
+    if not is_number(timeout):
+        raise WrongType(f"headrace: timeout is {timeout!r}: must be a number of seconds, or None")
+    if not timeout >= 0:
+        raise WrongValue(f"headrace: timeout is {timeout!r}: must be at least 0 seconds, or None")
+    return as_float(timeout)
 
 
 def truth(name: str, value: Any) -> bool:

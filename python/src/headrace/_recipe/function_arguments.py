@@ -8,6 +8,7 @@ import inspect
 from ..errors import RecipeError
 from .arguments import dtype_name, integer, is_several, optional, truth
 from .executors import calls_of, is_executor, submitting
+from .feed import Feed
 from .functions import BARE, Function, takes_out
 from .submitted import Submitted
 from .workers import Workers
@@ -337,6 +338,8 @@ def source_arguments(
             f"headrace: source: {_short(obj)}: must be an object with __getitem__ and __len__, one to iterate over, or a function that"
             " returns one"
         )
+    if isinstance(obj, Feed):
+        where = _place_of_feed(where)
     _check_keys(obj, length, keys)
     seeds = _seeds("source", "generators", generators)
     _check_source_place(obj, where, length is None, seeds)
@@ -352,6 +355,13 @@ def source_arguments(
         "seed": seeds,
         "keys": None if keys is None else Function(keys),
     }
+
+
+def _place_of_feed(where: str | Workers | Executor) -> str:
+    """Where a feed is read: in this program, which nobody needs to say."""
+    if where not in ("process", "here"):
+        raise RecipeError(f"headrace: source: where is {_short(where)}: a feed is read in your program: leave out where=")
+    return "here"
 
 
 def _check_source_place(obj: Any, where: str | Workers | Executor, iterated: bool, seeds: list[str] | None) -> None:

@@ -18,6 +18,7 @@ import weakref
 from time import monotonic
 
 from .._client import fork
+from .._recipe.feed import Feed
 from .._report.profiler import Recorder
 from .._report.tracebacks import outside
 from ..errors import HeadraceWarning
@@ -46,6 +47,7 @@ class Here:
     def __init__(self, functions: Mapping[str, Any], hooks: Iterable[Any] = ()) -> None:
         """`functions` are by their names in the recipe. Others are imported. The hooks are those around their calls."""
         self._objects = Objects(functions, hooks)
+        self._feeds = [one for one in functions.values() if isinstance(one, Feed)]
         self._listener: Listener | None = None
         self._open = True
         fork.share(self)
@@ -58,7 +60,7 @@ class Here:
         """
         ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
         before = self._listener if again else None
-        listener = Listener(ours.detach(), self._objects, before)
+        listener = Listener(ours.detach(), self._objects, before, self._feeds if again else [])
         if again:
             self._listener = listener
         return theirs
@@ -74,6 +76,8 @@ class Here:
 
     def leave(self) -> None:
         """Tell the engine not to wait for functions that are called now."""
+        for feed in self._feeds:
+            feed._drop("the loader of this feed is closed")
         if self._listener is not None:
             self._listener.connection.shut()
 
@@ -159,11 +163,12 @@ class Objects:
 class Listener:
     """Waits for the engine to ask for threads, and begins them."""
 
-    def __init__(self, fd: int, objects: Objects, before: Listener | None) -> None:
-        """It begins when the threads of `before` have ended."""
+    def __init__(self, fd: int, objects: Objects, before: Listener | None, feeds: list[Feed]) -> None:
+        """It begins when the threads of `before` have ended. The feeds end with the engine, or a thread would wait for items."""
         self.connection = OwnConnection(fd)
         self.groups: list[Group] = []
         self._objects = objects
+        self._feeds = feeds
         self.thread = threading.Thread(target=self._listen, args=(before,), name="headrace-here", daemon=True)
         self.thread.start()
 
@@ -180,6 +185,8 @@ class Listener:
             pass
         finally:
             connection.close()
+            for feed in self._feeds:
+                feed._drop("the loader no longer reads this feed")
             for group in self.groups:
                 group.join()
 
