@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+import http.client
 import http.server
 import itertools
+import json
 import os
 import pathlib
 import re
+import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -177,6 +182,45 @@ def test_contactsheet_in_go(folder: pathlib.Path, tmp_path: pathlib.Path, suffix
     with Image.open(name) as sheet:
         assert (sheet.format, sheet.size) == (format, (768, 512))
         assert np.abs(np.asarray(sheet.convert("RGB"), np.int16) - want).mean() <= levels
+
+
+def test_serve_model(folder: pathlib.Path) -> None:
+    """Many clients at once, some of whom send damaged images, or leave."""
+    command = [sys.executable, "-u", str(HERE / "serve_model.py"), "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as service:
+        try:
+            assert service.stdout is not None
+            assert service.stderr is not None
+            url = service.stdout.readline().strip()
+            host = url.removeprefix("http://").rstrip("/")
+
+            def post(body: bytes, method: str = "POST") -> tuple[int, Any]:
+                connection = http.client.HTTPConnection(host, timeout=60)
+                connection.request(method, "/", body)
+                answer = connection.getresponse()
+                return answer.status, json.loads(answer.read())
+
+            photographs = sorted((folder / "data/train").rglob("*.JPEG"))[:24]
+            sent = [path.read_bytes() for path in photographs]
+            broken = [b"no image", sent[0][: len(sent[0]) // 3], sent[1][:200] * 9]
+            with socket.create_connection(tuple(host.split(":"))) as gone:  # in the middle of its request
+                gone.sendall(b"POST / HTTP/1.1\r\nContent-Length: 1000\r\n\r\nhalf")
+            with concurrent.futures.ThreadPoolExecutor(12) as clients:
+                answers = list(clients.map(post, [*sent[:12], *broken, *sent[12:]]))
+            assert post(b"", "GET")[0] == 405
+            service.send_signal(signal.SIGTERM)
+            assert (service.wait(60), service.stderr.read()) == (0, "")
+        finally:
+            service.kill()
+    refused = answers[12:15]
+    del answers[12:15]
+    assert [status for status, _ in refused] == [400] * 3, refused
+    assert all("JPEG" in said["error"] or "image" in said["error"] for _, said in refused), refused
+    assert [status for status, _ in answers] == [200] * 24
+    for path, (_, said) in zip(photographs, answers):
+        with Image.open(path) as image:
+            expected = np.asarray(image.convert("RGB")).mean((0, 1))
+        assert np.abs(np.array(said["mean"]) - expected).max() < 3  # resized, and scaled by libjpeg
 
 
 def test_fetch_images(folder: pathlib.Path) -> None:

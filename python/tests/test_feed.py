@@ -359,3 +359,20 @@ def test_what_a_feed_is_not_for():
     with pytest.raises(hr.RecipeError):
         hr.source(feed, gives=int).batch(1).recipe()
     assert not feed._items
+
+
+def test_losses_may_be_taken_one_after_the_other():
+    """Of a program that runs on for long, only the first 1,000 would be kept."""
+
+    def odd(x):
+        if x % 2 == 0:
+            raise ValueError(x)
+        return x
+
+    with hr.source(range(2200), where="here").map(odd, where="here", gives=int).batch(1).loader(on_error="skip", max_errors=0.9) as loader:
+        taken = []
+        for _ in loader:
+            taken += loader.errors.take()
+        taken += loader.errors.take()
+        assert [lost.index for lost in taken] == list(range(0, 2200, 2))
+        assert (loader.errors.total, len(loader.errors), loader.errors.take()) == (1100, 0, [])

@@ -48,7 +48,7 @@ LostSample.__module__ = "headrace"
 
 
 class Errors(Sequence[LostSample]):
-    """The samples that were lost or replaced: the first 1,000 in detail, all of them counted.
+    """The samples that were lost or replaced: the first 1,000 in detail, or since `take`; all of them counted.
 
     Attributes:
         total (int): how many failed.
@@ -59,6 +59,17 @@ class Errors(Sequence[LostSample]):
         self._kept: list[LostSample] = []
         self.total = 0
         self.replaced = 0
+
+    def take(self) -> list[LostSample]:
+        """Return those kept, and keep them no longer, so that there is room for others. A program that runs on calls it now and then.
+
+        for lost in loader.errors.take():
+            answer(lost.key, lost.error)
+        """
+        kept = self._kept
+        taken = kept[:]
+        del kept[: len(taken)]  # of the same list, which another thread may add to
+        return taken
 
     def __len__(self) -> int:
         return len(self._kept)
