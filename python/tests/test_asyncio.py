@@ -69,23 +69,16 @@ def test_other_tasks_run_while_no_batch_is_ready(tmp_path):
 
 
 def test_other_tasks_run_while_batches_are_always_ready():
-    turns = 0
-
     async def run(loader):
-        async def turn():
-            nonlocal turns
-            while True:
-                turns += 1
-                await asyncio.sleep(0)
-
-        turning = asyncio.create_task(turn())
-        async for _ in loader:
-            pass
-        turning.cancel()
+        await loader.aget()
+        time.sleep(0.05)  # the next one is made, and nobody has to wait for it
+        turns = []
+        asyncio.get_running_loop().call_soon(turns.append, 1)
+        await loader.aget()
+        assert turns
 
     with numbers() as loader:
         asyncio.run(run(loader))
-    assert turns >= 64
 
 
 def test_a_time_limit_loses_nothing(tmp_path):
@@ -111,7 +104,7 @@ def test_a_time_limit_loses_nothing(tmp_path):
 @pytest.mark.parametrize("prefetch", [None, 0])
 def test_a_cancelled_task_loses_nothing(prefetch):
     """At whatever moment it is cancelled."""
-    n = 2000 if WHOLE else 200
+    n = 2000 if WHOLE else 100
     got = []
     cancelled = 0
     drawn = random.Random(1)
@@ -322,7 +315,7 @@ def test_time_spent_waiting_is_counted_once_and_no_hand_over(tmp_path):
         await loader.aget()
         for i in (1, 2):
             task = asyncio.create_task(loader.aget())
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.06)
             (tmp_path / str(i)).touch()
             await task
 
@@ -331,8 +324,8 @@ def test_time_spent_waiting_is_counted_once_and_no_hand_over(tmp_path):
         asyncio.run(run(loader))
         took = time.monotonic() - began
         stats = loader.stats()
-        assert 0.18e9 <= stats["waited_ns"] <= took * 1e9
-        assert stats["handed_ns"] < 0.1e9
+        assert 0.11e9 <= stats["waited_ns"] <= took * 1e9
+        assert stats["handed_ns"] == 0
 
 
 @pytest.mark.parametrize(("timeout", "error"), [(-1, ValueError), ("1", TypeError), (True, TypeError)])
@@ -346,7 +339,7 @@ def test_no_descriptors_are_left(tmp_path):
         (tmp_path / "0").touch()
         await loader.aget()  # segments come with batches
         before = len(os.listdir("/proc/self/fd"))
-        for _ in range(20):
+        for _ in range(10):
             with pytest.raises(hr.NotReady):
                 await loader.aget(timeout=0.002)
             task = asyncio.create_task(loader.aget())

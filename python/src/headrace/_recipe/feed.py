@@ -119,10 +119,10 @@ class Feed:
     # Of who puts.
 
     def _try(self, item: Any) -> bool:
-        """Put an item if there is a place, and nobody waits for one."""
+        """Put an item if there is a place."""
         with self._lock:
             self._check_open()
-            if self._waiters or not self._places():
+            if not self._places():  # those that are free belong to who waits
                 return False
             self._items.append(item)
             self._arrived.notify()
