@@ -42,6 +42,8 @@ ALLOWED = {
     ("table_lookup.py", "TypeError"): "raised in a worker, where a function would raise",
     ("table_lookup.py", "MissingKey"): "raised in a worker, where a function would raise",
     ("table_lookup.py", "IndexError"): "raised in a worker, where a function would raise",
+    ("awaited.py", "StopAsyncIteration"): "ends a loop",
+    ("feed.py", "RuntimeError"): "raised where the loader reads the feed, as by any source",
     ("shared.py", "Unshared"): "raised while an object is pickled, which becomes a RecipeError",
     ("objects.py", "Damaged"): "becomes a ProtocolError, or a SampleError of a worker",
 }

@@ -553,8 +553,8 @@ def test_the_error_of_a_slow_thread_is_whole():
     def slow(n):
         found = n
         if n == 0:
-            for _ in range(12):
-                assert failed.acquire(timeout=LONG)
+            while failed.acquire(timeout=1):  # how many begin after the first has failed is a matter of luck
+                pass
         failed.release()
         raise Bad(found)
 
