@@ -110,7 +110,7 @@ class Service:
 
 async def main(port="8000"):
     feed = hr.Feed(max_waiting=64)
-    images = hr.source(feed, gives={"key": str, "bytes": bytes}).decode_image().resize((224, 224)).batch(1)
+    images = hr.source(feed, gives={"key": str, "bytes": bytes}).decode_image().resize((224, 224)).batch(8, max_wait=0.01)
     # A slow image holds back no other, and no number of broken ones ends the service.
     with images.loader(epochs=1, prefetch=8, order="completion", on_error="skip", max_errors=10**9) as loader:
         service = Service(loader, feed)
