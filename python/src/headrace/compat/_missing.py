@@ -9,7 +9,7 @@ INSTEAD = {
     "MergeIterator": "hr.merge([p, q], weights=…, until=…)",
     "PathVariants": "hr.source(…).route(router, […])",
     "DataLoader": "hr.source(dataset).map(f).batch(n).loader()",
-    "CacheDataLoader": "hr.headspace(loader, step)",
+    "CacheDataLoader": "docs/guide/bench-and-inspect.md: what a perfect loader would gain",
     "PyTorchDataLoader": "hr.source(dataset, sampler=…).batch(n).loader()",
     "TaskHook": ".loader(hooks=[…])",
     "TaskStatsHook": ".loader(hooks=[…], every=10.0)",
