@@ -26,3 +26,5 @@ contestant venv-grain grain numpy simplejpeg opencv-python-headless
 contestant venv-tf tensorflow-cpu
 contestant venv-torch torch torchvision pillow numpy
 contestant venv-training torch torchvision spdl spdl-io numpy simplejpeg opencv-python-headless pillow
+# All that takes part in claims.py, and what Headrace itself needs.
+contestant venv-claims torch torchvision spdl spdl-io numpy simplejpeg opencv-python-headless pillow cloudpickle isal tiktoken tokenizers

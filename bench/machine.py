@@ -68,7 +68,18 @@ def commit() -> str:
     return described.stdout.strip()
 
 
-PACKAGES = ("spdl", "torch", "torchvision", "grain", "tensorflow-cpu", "simplejpeg", "opencv-python-headless", "pillow")
+PACKAGES = (
+    "spdl",
+    "torch",
+    "torchvision",
+    "grain",
+    "tensorflow-cpu",
+    "simplejpeg",
+    "opencv-python-headless",
+    "pillow",
+    "tiktoken",
+    "tokenizers",
+)
 
 
 def versions(bed: pathlib.Path) -> dict[str, str]:

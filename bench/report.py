@@ -1,4 +1,5 @@
-"""Writes what was measured into docs/performance.md: each table is between two comments, and is made from results/*.json.
+"""Writes what was measured into docs/performance.md and docs/claims.md: each table is between two comments, and is made from
+results/*.json.
 
     python report.py
 
@@ -11,13 +12,14 @@ import re
 import statistics
 from collections.abc import Callable
 
+import claims_tables
 from formats import ratios as format_ratios
 from labels import label_of
 from machine import ROOT, spread
 from results import load, ratios, rows_of
 from run import WORKS
 
-PAGE = ROOT / "docs/performance.md"
+DOCS = ROOT / "docs"
 CHARTS = {
     **{work: {f"performance-{work}": "Images per second"} for work in ("val", "train", "large", "float")},
     "formats": {"performance-formats": "Megapixels per second"},
@@ -28,19 +30,25 @@ BLOCK = re.compile(r"(<!-- measured: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def main() -> None:
-    text = PAGE.read_text()
-    names = [match[2] for match in BLOCK.finditer(text)]
-    unknown = sorted(set(names) - set(BLOCKS))
-    if unknown:
-        raise SystemExit(f"docs/performance.md wants tables that nothing makes: {', '.join(unknown)}")
-    PAGE.write_text(BLOCK.sub(block, text))
+    for page, blocks in PAGES.items():
+        text = (DOCS / page).read_text()
+        names = [match[2] for match in BLOCK.finditer(text)]
+        unknown = sorted(set(names) - set(blocks))
+        if unknown:
+            raise SystemExit(f"docs/{page} wants tables that nothing makes: {', '.join(unknown)}")
+        (DOCS / page).write_text(written(page, text))
 
 
-def block(match: re.Match) -> str:
-    made = BLOCKS[match[2]]()
+def written(page: str, text: str) -> str:
+    """A page's text with the tables of what was measured."""
+    return BLOCK.sub(lambda match: block(match, PAGES[page]), text)
+
+
+def block(match: re.Match, blocks: dict[str, Callable[[], str | None]]) -> str:
+    made = blocks[match[2]]()
     if made is None:
         return match[0]
-    drawn = [f"![{alt}]({name}.svg)" for name, alt in CHARTS.get(match[2], {}).items() if (PAGE.parent / f"{name}.svg").exists()]
+    drawn = [f"![{alt}]({name}.svg)" for name, alt in CHARTS.get(match[2], {}).items() if (DOCS / f"{name}.svg").exists()]
     return "\n\n".join([match[1].rstrip("\n"), *drawn, made, match[3]])
 
 
@@ -393,6 +401,7 @@ BLOCKS: dict[str, Callable[[], str | None]] = {
     "pixels-pillow": pixels(*(f"{work}, exact and Pillow{what}" for work in ("val", "train") for what in ("'s resize", ""))),
     "pixels-builds": pixels(*(f"whole, Headrace and {other}" for other in ("Pillow", "simplejpeg", "Go"))),
 }
+PAGES = {"performance.md": BLOCKS, "claims.md": claims_tables.BLOCKS}
 
 if __name__ == "__main__":
     main()

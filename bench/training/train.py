@@ -1,6 +1,6 @@
 """Trains a small network on the CPU with the batches of one loader, and prints what each step took, as one line of JSON.
 
-Usage: python train.py LOADER LIST [--workers W] [--threads T] [--steps N] [--warm N]
+Usage: python train.py LOADER LIST [--workers W] [--threads T] [--steps N] [--warm N] [--batches N] [--mode MODE]
 
 LOADER is a module of loaders/, or "nothing": one batch of random pixels, over and over, which is what training costs alone.
 LIST has the images; they are gone through as often as the steps need. A step has three parts, each measured by itself:
@@ -8,6 +8,9 @@ LIST has the images; they are gone through as often as the steps need. A step ha
 wait     until the loader has given the batch
 prepare  bytes to floating point, channels first, which is the same for all
 compute  forward, backward, and the optimizer's step, on T threads of PyTorch
+
+With --batches N a step takes N batches and trains on the last: the loader has N times as much to do beside the same training.
+MODE is the job's.
 """
 
 from __future__ import annotations
@@ -37,20 +40,22 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--warm", type=int, default=10)
+    parser.add_argument("--batches", type=int, default=1)
+    parser.add_argument("--mode", default="exact")
     options = parser.parse_args()
     files = pathlib.Path(options.list).read_text().split("\n")[:-1]
     steps = options.warm + options.steps
     # A few batches more, so that no loader runs dry before the end.
-    files = list(itertools.islice(itertools.cycle(files), (steps + 8) * BATCH))
+    files = list(itertools.islice(itertools.cycle(files), (steps * options.batches + 8) * BATCH))
     if options.loader == "nothing":
         batches = itertools.repeat(torch.randint(0, 256, (BATCH, 3, 224, 224), dtype=torch.uint8))
     else:
-        batches = importlib.import_module(f"{options.loader}_loader").batches(Job("train", files, options.workers))
+        batches = importlib.import_module(f"{options.loader}_loader").batches(Job("train", files, options.workers, options.mode))
     torch.set_num_threads(options.threads)  # after the import, since loaders have a say in it
-    print(json.dumps(train(iter(batches), options.warm, options.steps)))
+    print(json.dumps(train(iter(batches), options.warm, options.steps, options.batches)))
 
 
-def train(batches, warm: int, steps: int) -> dict:
+def train(batches, warm: int, steps: int, taken: int) -> dict:
     torch.manual_seed(0)
     model, labels = network(), torch.randint(0, 100, (BATCH,))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
@@ -60,7 +65,8 @@ def train(batches, warm: int, steps: int) -> dict:
         if step == warm:
             begun, cpu = time.perf_counter(), cpu_seconds()
         times = [time.perf_counter()]
-        batch = next(batches)
+        for _ in range(taken):
+            batch = next(batches)
         times.append(time.perf_counter())
         images = prepared(torch.as_tensor(batch))
         times.append(time.perf_counter())
