@@ -546,6 +546,28 @@ def test_an_error_has_the_exception_itself_as_its_cause(function, gives, chain):
             assert innermost.tb_frame.f_locals["found"] == {"n": 3}, "as a debugger shows it"
 
 
+def test_errors_of_loops_that_were_left_take_no_place():
+    failed = threading.Semaphore(0)
+
+    def f(n):
+        found = n
+        if n >= 2:
+            failed.release()
+            raise Bad(found)
+        return n
+
+    with numbers(64).map(f, fields="n", where="here", gives=int, workers=1).batch(2).loader() as loader:
+        for _ in range(24):
+            for _ in loader:  # the next batch fails meanwhile
+                assert failed.acquire(timeout=10)
+                break
+        with pytest.raises(hr.SampleError) as caught:
+            list(loader)
+        innermost = caught.value.__cause__.__traceback__
+        assert innermost.tb_frame.f_locals["found"] == 2
+        del innermost, caught
+
+
 def test_the_error_of_a_slow_thread_is_whole():
     """Others, ahead of the sample that the loop learns of, have failed before it."""
     failed = threading.Semaphore(0)

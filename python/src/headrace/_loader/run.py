@@ -119,6 +119,8 @@ class Run:
         if self.session is None:
             self.open_again()
         else:
+            if self.here is not None:
+                self.here.begin()
             self.session.start(self.record())
         self.adrift = False
 

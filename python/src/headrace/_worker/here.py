@@ -74,6 +74,10 @@ class Here:
         """Make the exception that an error tells of its cause, if a function raised it here."""
         self._objects.raised.chain(error)
 
+    def begin(self) -> None:
+        """Forget the exceptions of an earlier loop."""
+        self._objects.raised.begin()
+
     def leave(self) -> None:
         """Tell the engine not to wait for functions that are called now."""
         for feed in self._feeds:

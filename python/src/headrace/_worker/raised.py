@@ -31,7 +31,7 @@ class Raised:
         self._lock = threading.Lock()  # those of functions keep them, and the loop takes them
 
     def begin(self) -> None:
-        """Forget those of an earlier run, which the loop no longer needs."""
+        """Forget those before a new stream of samples: no loop will learn of them, and they would use up the places of those to come."""
         with self._lock:
             self._last.clear()
 
