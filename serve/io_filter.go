@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/ffmpeg"
 	"github.com/headrace/headrace/media/recode"
@@ -13,7 +14,10 @@ import (
 )
 
 func init() {
-	handleAV(map[string]handler{"filter": {(*task).prepareFilter, -1, (*ioSession).filter}})
+	handleAV(map[string]handler{
+		"filter":    {(*task).prepareFilter, -1, (*ioSession).filter},
+		"filtering": {(*task).prepareFilter, -1, (*ioSession).openFilter},
+	})
 }
 
 func (t *task) prepareFilter() error {
@@ -32,10 +36,7 @@ func (t *task) prepareFilter() error {
 }
 
 // outFormats are formats that pictures come out in, as arrays.
-var outFormats = map[string]struct {
-	dtype tensor.DType
-	shape func(height, width int) tensor.Shape
-}{
+var outFormats = map[string]outFormat{
 	"rgb24": {tensor.Uint8, channels(3)}, "rgba": {tensor.Uint8, channels(4)}, "gray": {tensor.Uint8, channels(1)},
 	"rgb48le": {tensor.Uint16, channels(3)}, "rgba64le": {tensor.Uint16, channels(4)}, "gray16le": {tensor.Uint16, channels(1)},
 
@@ -48,6 +49,23 @@ func channels(n int) func(height, width int) tensor.Shape {
 	return func(height, width int) tensor.Shape { return tensor.Shape{height, width, n} }
 }
 
+type outFormat struct {
+	dtype tensor.DType
+	shape func(height, width int) tensor.Shape
+}
+
+// bytes returns the size of a frame as an array. Chroma of an odd width has no place in
+// planes, whose rows are as wide as those of luma.
+func (f *outFormat) bytes(p *ffmpeg.Port) (int64, error) {
+	shape := f.shape(p.Height, p.Width)
+	if len(shape) == 2 && p.Width%2 != 0 {
+		return 0, fmt.Errorf("%w: frames of %d×%d pixels as %s, whose chroma has half their columns: the width must be even; "+
+			"end the graph with crop=iw-1", media.ErrUnsupported, p.Width, p.Height, p.Format)
+	}
+	n, err := shape.Elements()
+	return n * int64(f.dtype.Size()), err
+}
+
 // planes420 are rows of luma, then those of chroma, as decode_video has them.
 func planes420(height, width int) tensor.Shape { return tensor.Shape{height + (height+1)/2, width} }
 
@@ -57,6 +75,39 @@ func planes444(height, width int) tensor.Shape { return tensor.Shape{3, height, 
 
 // filter has arrays go through a graph.
 func (s *ioSession) filter(ctx context.Context) (*result, error) {
+	in, err := s.filterInputs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	results, err := computed(ctx, s, func() ([]recode.Result, error) {
+		a := s.task.av()
+		return recode.Filter(ctx, a.Graph, in.all, &a.window, a.Pictures, "flt", s.task.most())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.filtered(ctx, results)
+}
+
+// filterInputs are the open inputs of a graph.
+type filterInputs struct {
+	all  []recode.Input
+	from []*input
+	held budget.Grant
+}
+
+func (in *filterInputs) close() {
+	for i := range in.all {
+		if f := in.all[i].File; f != nil {
+			f.Close()
+		}
+		in.from[i].forget()
+	}
+	in.held.Release()
+}
+
+func (s *ioSession) filterInputs(ctx context.Context) (_ *filterInputs, err error) {
 	a := s.task.av()
 	if len(a.Inputs) != len(s.message.Inputs) {
 		return nil, errors.New("serve: as many inputs are needed as are described")
@@ -68,43 +119,41 @@ func (s *ioSession) filter(ctx context.Context) (*result, error) {
 	for _, in := range s.message.Inputs {
 		size += int64(in.Length)
 	}
-	grant, err := s.engine.memory.ask(ctx, 3*size)
-	if err != nil {
+	all := new(filterInputs)
+	if all.held, err = s.engine.memory.ask(ctx, 3*size); err != nil {
 		return nil, err
 	}
-	defer grant.Release()
+	for i := range a.Inputs {
+		if err := s.addInput(ctx, all, i); err != nil {
+			all.close()
+			return nil, err
+		}
+	}
+	return all, nil
+}
 
-	inputs := make([]recode.Input, len(a.Inputs))
-	for i := range inputs {
-		in := s.input(i)
-		if inputs[i].Port, err = a.Inputs[i].port(); err != nil {
-			return nil, err
+func (s *ioSession) addInput(ctx context.Context, all *filterInputs, i int) (err error) {
+	is, in := &s.task.av().Inputs[i], s.input(i)
+	var to recode.Input
+	if to.Port, err = is.port(); err != nil {
+		return err
+	}
+	switch {
+	case is.File:
+		if to.File, err = s.fileOf(ctx, &in); err != nil {
+			return err
 		}
-		if a.Inputs[i].File {
-			f, err := s.fileOf(ctx, &in)
-			if err != nil {
-				return nil, err
-			}
-			defer f.Close()
-			inputs[i].File = f
-			continue
-		}
-		if in.path != "" {
-			return nil, fmt.Errorf("%w: frames in a file", wire.ErrProtocol)
-		}
-		defer in.forget()
+	case in.path != "":
+		return fmt.Errorf("%w: frames in a file", wire.ErrProtocol)
+	default:
 		if err := in.readArray(); err != nil {
-			return nil, err
+			in.forget()
+			return err
 		}
-		inputs[i].Data, inputs[i].Each = *in.data, a.Inputs[i].Each
+		to.Data, to.Each = *in.data, is.Each
 	}
-	results, err := computed(ctx, s, func() ([]recode.Result, error) {
-		return recode.Filter(ctx, a.Graph, inputs, &a.window, a.Pictures, "flt", s.task.most())
-	})
-	if err != nil {
-		return nil, err
-	}
-	return s.filtered(ctx, results)
+	all.all, all.from = append(all.all, to), append(all.from, &in)
+	return nil
 }
 
 func (s *ioSession) filtered(ctx context.Context, results []recode.Result) (*result, error) {
@@ -127,9 +176,8 @@ func (s *ioSession) filtered(ctx context.Context, results []recode.Result) (*res
 		shape := tensor.Shape{r.Count, r.Channels}
 		if !r.Audio {
 			shape = append(tensor.Shape{r.Count}, f.shape(r.Height, r.Width)...)
-			if n, err := shape.Elements(); err != nil || n*int64(f.dtype.Size()) != int64(len(r.Data)) {
-				return nil, fmt.Errorf("%w: frames of %d×%d pixels as %s, whose chroma has half their columns: the width must be even; "+
-					"end the graph with crop=iw-1", media.ErrUnsupported, r.Width, r.Height, s.task.av().Pictures)
+			if _, err := f.bytes(&r.Port); err != nil {
+				return nil, err
 			}
 		}
 		copy(p.room(len(r.Data)), r.Data)

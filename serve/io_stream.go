@@ -179,6 +179,8 @@ func (s *ioSession) nextPiece(ctx context.Context) (r *result, err error) {
 		r, err = s.nextFrames(ctx, on.of)
 	case *piecewise[*recode.Samples]:
 		r, err = s.nextSamples(ctx, on)
+	case *piecewiseFilter:
+		r, err = s.nextFiltered(ctx, on)
 	default:
 		return nil, errNone
 	}

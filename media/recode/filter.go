@@ -61,7 +61,7 @@ func Filter(ctx context.Context, graph string, inputs []Input, w *Window, pictur
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		i, err := f.earliest(ctx, feeds, ports, ended)
+		i, err := earliest(ctx, g, feeds, ports, ended)
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +79,7 @@ func Filter(ctx context.Context, graph string, inputs []Input, w *Window, pictur
 
 // earliest is the input whose next frame comes first in time; -1: all are at their end,
 // which the graph has been told.
-func (f *filtering) earliest(ctx context.Context, feeds []feed, ports []ffmpeg.Port, ended []bool) (int, error) {
+func earliest(ctx context.Context, g *ffmpeg.Graph, feeds []feed, ports []ffmpeg.Port, ended []bool) (int, error) {
 	best, first := -1, int64(0)
 	for i := range feeds {
 		if ended[i] {
@@ -91,7 +91,7 @@ func (f *filtering) earliest(ctx context.Context, feeds []feed, ports []ffmpeg.P
 		}
 		if !ok {
 			ended[i] = true
-			if err := f.graph.End(i); err != nil {
+			if err := g.End(i); err != nil {
 				return 0, err
 			}
 			continue
@@ -140,7 +140,7 @@ func (f *filtering) pull(ctx context.Context) error {
 func (f *filtering) keep(r *Result, pts int64) (err error) {
 	width, height, samples := f.graph.Frame()
 	if !r.Audio && (width != r.Width || height != r.Height) {
-		return fmt.Errorf("recode: output %s changes its size from %d×%d to %d×%d", r.Label, r.Width, r.Height, width, height)
+		return changed(&r.Port, width, height)
 	}
 	before := len(r.Data)
 	if r.Data, err = f.graph.Raw(r.Data); err != nil {

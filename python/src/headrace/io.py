@@ -38,6 +38,7 @@ from ._io.av import (
     save_audio,
     save_video,
     stream_audio,
+    stream_filter,
     stream_media,
     stream_video,
 )
@@ -49,7 +50,7 @@ from ._io.pool import pool
 from ._io.save import put
 from ._io.session import Input
 from ._io.source import error_of, source_of, whole
-from ._io.streams import AudioStream, MediaClip, MediaStream, VideoStream
+from ._io.streams import AudioStream, FilterStream, MediaClip, MediaStream, VideoStream
 from ._io.tar import iter_tar
 from ._io.video import ColorInfo, VideoInfo
 from ._io.video import asked as _video_asked
@@ -65,6 +66,7 @@ __all__ = [
     "AudioInfo",
     "AudioStream",
     "ColorInfo",
+    "FilterStream",
     "MediaClip",
     "MediaStream",
     "Npz",
@@ -95,6 +97,7 @@ __all__ = [
     "save_video",
     "share",
     "stream_audio",
+    "stream_filter",
     "stream_media",
     "stream_video",
     "video_info",

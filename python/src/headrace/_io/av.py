@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy
 
-from .._recipe.arguments import truth
+from .._recipe.arguments import is_number, truth
 from ..errors import MediaError, WrongType
 from .arrays import bytes_of, frames_of, picture_port, sample_port, samples_of
 from .audio import asked as audio_asked
@@ -18,7 +18,7 @@ from .save import container_of, save_frames, save_samples
 from .session import Input
 from .source import source_of
 from .source import whole as whole_number
-from .streams import AudioStream, MediaClip, MediaStream, VideoStream
+from .streams import AudioStream, FilterStream, MediaClip, MediaStream, VideoStream
 from .tasks import done, given_back, options, target, task, time_of, window
 from .unpack import unpack
 from .video import asked as video_asked
@@ -513,6 +513,63 @@ def filter(
         OSError: if a file cannot be read.
     """
     name = "filter"
+    asked, data = _graph_of(name, graph, inputs, fps, rate, color, start, end, files)
+    results, _ = unpack(done(name, task(name, asked, max_bytes, **time_of(name, time_limit)), data))
+    results.pop("seconds", None)
+    return next(iter(results.values())) if len(results) == 1 else results
+
+
+def stream_filter(
+    graph: str,
+    inputs: Any,
+    frames: int = 32,
+    seconds: float = 1.0,
+    *,
+    fps: float | Fraction | tuple[int, int] = 25,
+    rate: int | None = None,
+    color: Literal["rgb", "rgba", "gray", "nv12", "yuv420", "yuv422", "yuv444"] = "rgb",
+    start: Seconds | None = None,
+    end: Seconds | None = None,
+    time_limit: float | None = None,
+    files: bool = False,
+) -> FilterStream:
+    """Apply a graph of FFmpeg filters to files of any length, piece by piece.
+
+        for frames in hr.io.stream_filter("fps=5,scale=320:-2", "day.mp4", 64):
+            ...  # uint8 [64, height, 320, 3]; the last may be shorter
+
+    Together the pieces equal what `filter` returns. It holds one piece, the decoders' frames, and those that the graph keeps: `reverse`
+    keeps all. Stop it as `stream_video`.
+
+    Args:
+        graph: as for `filter`, with one output.
+        inputs: as for `filter`.
+        frames: frames in a piece, if the graph makes video.
+        seconds: length of a piece, if it makes audio.
+        fps: as for `filter`, like all that follow.
+        rate: likewise.
+        color: likewise.
+        start: likewise.
+        end: likewise.
+        time_limit: seconds that opening, and each piece, may take; beyond it MediaError is raised. By default no limit.
+        files: as for `filter`.
+
+    Raises:
+        MediaError: if the graph is wrong; from the iterator, if a frame or the audio is damaged.
+        OSError: if a file cannot be read.
+    """
+    name = "stream_filter"
+    if not is_number(seconds) or not 0 < seconds <= 1e6:
+        raise MediaError(f"headrace: {name}: seconds is {seconds!r}: must be a number above 0")
+    asked, data = _graph_of(name, graph, inputs, fps, rate, color, start, end, files)
+    limit = time_of(name, time_limit)
+    return FilterStream(name, task("filtering", asked, **limit), data, _count("frames", frames), float(seconds), limit)
+
+
+def _graph_of(
+    name: str, graph: Any, inputs: Any, fps: Any, rate: Any, color: str, start: Any, end: Any, files: Any
+) -> tuple[dict[str, Any], list[Input]]:
+    """What a task has of a graph, and its inputs."""
     if not isinstance(graph, str):
         raise WrongType(f"headrace: {name}: graph is {graph!r}: must be text")
     arrays = dict(inputs) if isinstance(inputs, Mapping) else {"in": inputs}
@@ -544,9 +601,7 @@ def filter(
         raise MediaError(f"headrace: {name}: color is {color!r}: must be {', '.join(map(repr, formats))}")
     asked = window(start, end, None) | {"graph": graph, "inputs": ports, "pictures": formats[color][wide]}
     asked["files"] = truth("files", files)
-    results, _ = unpack(done(name, task(name, asked, max_bytes, **time_of(name, time_limit)), data))
-    results.pop("seconds", None)
-    return next(iter(results.values())) if len(results) == 1 else results
+    return asked, data
 
 
 def _count(name: str, value: Any) -> int:
@@ -570,5 +625,5 @@ def _is_file(given: Any) -> bool:
     return isinstance(given, (str, os.PathLike, bytes, bytearray, Packets)) or hasattr(given, "read")
 
 
-for _public in (demux, remux, stream_video, stream_audio, stream_media, load_media, save_video, save_audio, filter):
+for _public in (demux, remux, stream_video, stream_audio, stream_media, load_media, save_video, save_audio, filter, stream_filter):
     _public.__module__ = "headrace.io"

@@ -11,7 +11,7 @@ from .tasks import Ongoing, task
 from .unpack import unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from types import TracebackType
 
     from .kinds import Array
@@ -86,6 +86,32 @@ class AudioStream(_Stream):
         return arrays["audio"]
 
 
+class FilterStream(_Stream):
+    """What a graph of filters makes, piece by piece: frames, or float32 samples [samples, channels]. `stream_filter` makes it."""
+
+    seconds: Array
+    """When the frames of the last piece are displayed: float64."""
+
+    def __init__(self, name: str, what: bytes, inputs: Sequence[Input], frames: int, seconds: float, limit: Mapping[str, Any]) -> None:
+        self._ongoing = Ongoing(name, what, inputs)
+        told = self._ongoing.told
+        self.height: int = told["height"]
+        self.width: int = told["width"]
+        self.sample_rate: int = told["sample_rate"]
+        """Of samples; 0 of frames."""
+        self.channels: int = told["channels"]
+        self.seconds = numpy.zeros(0)
+        count = max(1, round(seconds * self.sample_rate)) if told["audio"] else frames
+        self._next = task("next", {"count": count}, None, **limit)
+
+    def __next__(self) -> Array:
+        arrays, _ = self._piece()
+        if "audio" in arrays:
+            return arrays["audio"]
+        self.seconds = arrays["seconds"].copy()
+        return arrays["video"]
+
+
 class MediaClip(NamedTuple):
     """Video and audio of one window."""
 
@@ -118,5 +144,5 @@ class MediaStream(_Stream):
         return MediaClip(arrays["video"], sound["audio"], seconds, self.sample_rate, float(seconds[0]))
 
 
-for _public in (VideoStream, AudioStream, MediaClip, MediaStream):
+for _public in (VideoStream, AudioStream, FilterStream, MediaClip, MediaStream):
     _public.__module__ = "headrace.io"
