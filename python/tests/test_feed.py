@@ -358,6 +358,10 @@ def test_what_a_feed_is_not_for():
         feed.put(1, timeout=-1)
     with pytest.raises(hr.RecipeError):
         hr.source(feed, gives=int).batch(1).recipe()
+    numbers = hr.source(range(4), gives=int)
+    for pipeline in (hr.source(feed, gives=int), hr.merge([numbers, hr.source(feed, gives=int)])):
+        with pytest.raises(hr.RecipeError, match="give each rank a feed and a loader of its own"):
+            pipeline.batch(1).loader(rank=0, world_size=2)
     assert not feed._items
 
 

@@ -749,6 +749,11 @@ class Pipeline(Operations):
         if config["world_size"] > 1 and _divides(self._steps):
             text = "headrace: the sampler divides the samples among ranks, and so does the loader: give loader(world_size=1), or a sampler"
             raise RecipeError(f"{text} that does not, such as RandomSampler")
+        if config["world_size"] > 1 and _reads_a_feed(self._steps):
+            raise RecipeError(
+                "headrace: a feed has the items of one process, so there is nothing to divide among ranks: leave out world_size, and give"
+                " each rank a feed and a loader of its own"
+            )
         return self._start(config, None, None, _hooks(usual, hooks), interval)
 
     def _start(
@@ -853,6 +858,14 @@ def _hooks(*given: Iterable[Any]) -> tuple[Any, ...]:
     from ._recipe.hooks import hooks_of
 
     return tuple(hook for some in given for hook in hooks_of(some))
+
+
+def _reads_a_feed(steps: Iterable[dict[str, Any]]) -> bool:
+    from ._recipe.feed import Feed
+
+    sources = [step["source"]["function"] for step in steps if "source" in step]
+    inside = [chain for step in steps if "merge" in step for chain in step["merge"]["of"]]
+    return any(isinstance(getattr(one, "value", None), Feed) for one in sources) or any(map(_reads_a_feed, inside))
 
 
 def _divides(steps: Iterable[dict[str, Any]]) -> bool:
