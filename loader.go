@@ -390,7 +390,10 @@ func (l *Loader) Close() error {
 }
 
 // Release takes a sent batch's memory back.
-func (l *Loader) Release(segment, slot uint32) error { return l.arena.Release(segment, slot) }
+func (l *Loader) Release(segment, slot uint32) error {
+	l.slots.Forget(segment, slot)
+	return l.arena.Release(segment, slot)
+}
 
 // Asked says that a consumer has asked for a batch; one in this process does so by Next.
 // The first time starts the clocks of the statistics: before, the loader read ahead of a

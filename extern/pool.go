@@ -73,6 +73,9 @@ func Open(o Options) (*Pool, error) {
 			Limit: o.Limit, Heap: o.Heap},
 		setup: setupOf(o), interpreter: o.Interpreter, user: o.User, log: o.Log,
 	}}
+	if own := o.Interpreter.Own(); own != nil {
+		p.function.LetGo = own.LetGo
+	}
 	p.function.Init()
 	p.function.Chain = chain.New(o.Chain, p.pickled)
 	p.function.pickle, p.function.keys, p.function.initializer = p.pickled(o.Function), p.pickled(o.Keys),

@@ -64,6 +64,7 @@ const (
 	KindFork    Kind = 39
 	KindExited  Kind = 40
 	KindForget  Kind = 41
+	KindLetGo   Kind = 42
 )
 
 var kindNames = map[Kind]string{
@@ -74,7 +75,7 @@ var kindNames = map[Kind]string{
 	KindOpened: "OPENED", KindSegment: "SEGMENT", KindBatch: "BATCH", KindEpoch: "EPOCH", KindError: "ERROR", KindLost: "LOST",
 	KindIO: "IO", KindTask: "TASK", KindShare: "SHARE", KindDone: "DONE",
 	KindSetup: "SETUP", KindReady: "READY", KindPack: "PACK", KindResults: "RESULTS", KindRoom: "ROOM", KindPull: "PULL",
-	KindFork: "FORK", KindExited: "EXITED", KindForget: "FORGET",
+	KindFork: "FORK", KindExited: "EXITED", KindForget: "FORGET", KindLetGo: "LETGO",
 	KindPreview: "PREVIEW", KindHere: "HERE", KindPreviewed: "PREVIEWED",
 	KindNote: "NOTE", KindStatistics: "STATS", KindClosed: "CLOSED", KindLog: "LOG",
 }

@@ -18,6 +18,7 @@ var arrows = []arrow{
 	{"internal/record", "budget", "and holds the bytes reserved for it"},
 	{"internal/record", "internal/scratch", "in memory that is used again"},
 	{"internal/record", "internal/depth", "and the ticket to be on its way"},
+	{"internal/record", "internal/byref", "and objects that stay in the program"},
 	{"internal/batch", "internal/depth", "a batch has the tickets of its samples"},
 	{"internal/source", "internal/depth", "what is iterated over is asked for as many samples as there are tickets"},
 	{"internal/compile", "internal/depth", "samples wait for tickets before functions of Python"},
@@ -464,6 +465,7 @@ var arrows = []arrow{
 	{"internal/batch", "group", "which samples come together"},
 	{"internal/batch", "internal/bytesize", "amounts of memory for people"},
 	{"internal/batch", "internal/numbers", "padding has the dtype of what it follows"},
+	{"internal/batch", "internal/byref", "objects of the program are in batches, too"},
 	{"internal/batch", "internal/record", "samples on their way"},
 	{"internal/batch", "media", "images: plans, decoders, forms"},
 	{"internal/batch", "pipe", "stages, and what ends an item or a run"},
@@ -538,12 +540,14 @@ var arrows = []arrow{
 	{"extern/internal/child", "internal/machine", "whether the kernel ended one for lack of memory"},
 	{"extern/internal/child", "wire", "connections to them"},
 
+	{"extern/internal/shared", "internal/byref", "pieces hold numbers of objects that stay in the program"},
 	{"extern/internal/shared", "extern/internal/message", "what packs and results look like"},
 	{"extern/internal/shared", "golang.org/x/sys", "files without a name, mappings"},
 
 	{"extern/internal/conn", "extern/internal/shared", "a worker is told of segments"},
 	{"extern/internal/conn", "wire", "in frames"},
 
+	{"extern/internal/pack", "internal/byref", "results may be numbers of objects that stay in the program"},
 	{"extern/internal/pack", "extern/internal/conn", "a pack travels on a connection"},
 	{"extern/internal/pack", "extern/internal/chain", "a chain's counts come back with it"},
 	{"extern/internal/pack", "extern/internal/message", "what packs and results look like"},

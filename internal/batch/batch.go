@@ -36,6 +36,7 @@ type Batch struct {
 	members *rowValues[[]*record.Record] // by row, the samples in it; nil: no stage asks for them
 	samples *rowValues[int]              // by row, how many are packed into it; nil: one
 	tickets *rowValues[depth.Ticket]     // by row, of its samples; nil: nobody counts them
+	kept    kept                         // objects of the program that are in it
 	epoch   int
 	step    int64
 }
@@ -284,6 +285,7 @@ func (b *Batch) Replaced() []*sample.Lost {
 // Send gives the memory to a consumer in another process; [Loader.Release] takes it back
 // by its name. The batch must not be used afterwards.
 func (b *Batch) Send() error {
+	b.Slots.sent.add(b)
 	err := b.slot.Send()
 	b.Slots.recycle(b)
 	return err
@@ -306,6 +308,7 @@ type Slots struct {
 
 	serial atomic.Uint64 // of the batch that was reserved last
 	free   sync.Pool     // of *Batch without a slot
+	sent   sent
 }
 
 // Reserve waits for a slot. If the consumer itself holds all that may be held, it is
@@ -381,6 +384,7 @@ func (s *Slots) Move(dst *Batch, to int, src *Batch, from int) {
 	dst.samples.take(to, src.samples, from)
 	dst.lost.take(to, src.lost, from)
 	dst.origins.take(to, src.origins, from)
+	dst.kept.add(src.kept.share()) // of all rows: few batches lose any
 	if dst.tickets != nil {
 		dst.tickets.at(to).Join(src.tickets.at(from))
 	}
@@ -433,6 +437,8 @@ func (s *Slots) recycle(b *Batch) {
 	for _, t := range b.texts {
 		t.clear() // keys must not keep a table of paths alive
 	}
+	all := b.kept.take()
+	all.Leave()
 	b.lost.clear()
 	b.origins.clear()
 	b.members.clear()

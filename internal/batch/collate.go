@@ -209,6 +209,7 @@ func (c *Collating) settle(items []*record.Record, m Made, b *Batch, row int) er
 			continue
 		}
 		if *b.texts[text].at(row) = v.Text; v.Kind != sample.Text {
+			b.kept.add(c.Env.Kept(v.Data))
 			*b.texts[text].at(row) = string(v.Data)
 		}
 		text++

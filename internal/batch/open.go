@@ -42,7 +42,7 @@ func (o *Opening) Open(_ context.Context, b *Batch) (*record.Record, error) {
 	}
 	it := record.Batch(members)
 	it.Rowless = several || l.Whole
-	it.Ticket = b.Ticket()
+	it.Ticket, it.Kept = b.Ticket(), b.kept.take()
 
 	v := o.Env.Blank(it)
 	for i := range l.Fields {
@@ -150,6 +150,7 @@ func (u *Rows) count(it *record.Record) (rows int, err error) {
 // row is the sample in a row.
 func (u *Rows) row(ctx context.Context, it *record.Record, i int) (*record.Record, error) {
 	row := it.Row(i)
+	row.Kept = it.Kept.Share() // of all rows: they come one right after the other
 	from, v := it.Values, u.Env.Blank(row)
 	for k, f := range u.In {
 		to := u.Out[k]
@@ -157,6 +158,7 @@ func (u *Rows) row(ctx context.Context, it *record.Record, i int) (*record.Recor
 		case record.Texts:
 			v.Texts[to.At] = record.Row(from.Texts[f.Column.At], i)
 		case record.Bytes:
+			row.Kept = append(row.Kept, u.Env.Kept(from.Bytes[f.Column.At])...)
 			v.Bytes[to.At] = u.Env.Copied(v, record.Row(from.Bytes[f.Column.At], i))
 		default:
 			a := from.Arrays[f.Column.At]

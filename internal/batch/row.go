@@ -137,22 +137,24 @@ func (e *Writer) finish(s rowRef) error {
 		}
 	}
 	for _, c := range e.Fields {
-		c.write(s.it.Values, s.batch, s.row)
+		c.write(&e.Env.Memory, s.it.Values, s.batch, s.row)
 	}
 	if s.batch.samples != nil {
 		*s.batch.samples.at(s.row) = s.it.Count()
 	}
+	s.batch.kept.add(s.it.Kept.Share())
 	s.batch.empty(s.row)
 	s.batch.origin(s.row, s.it)
 	return nil
 }
 
-func (c FieldWriter) write(v *record.Values, b *Batch, row int) {
+func (c FieldWriter) write(memory *record.Memory, v *record.Values, b *Batch, row int) {
 	switch c.Column.Kind {
 	case record.Texts:
 		*b.texts[c.text].at(row) = v.Texts[c.Column.At]
 		return
 	case record.Bytes: // an object, or as they are
+		b.kept.add(memory.Kept(v.Bytes[c.Column.At]))
 		*b.texts[c.text].at(row) = string(v.Bytes[c.Column.At])
 		return
 	}

@@ -80,6 +80,7 @@ func (r *RowWriter) take(ctx context.Context, c *extern.Call, b *Batch, row int)
 		case sample.Text:
 			*b.texts[f.text].at(row) = c.Out[i].Text
 		case sample.Object:
+			b.kept.add(r.Env.Kept(c.Out[i].Data))
 			*b.texts[f.text].at(row) = string(c.Out[i].Data)
 		}
 	}

@@ -3,6 +3,7 @@ package record
 import (
 	"sync"
 
+	"github.com/headrace/headrace/internal/byref"
 	"github.com/headrace/headrace/internal/scratch"
 )
 
@@ -21,6 +22,11 @@ type Memory struct {
 type SharedHeap interface {
 	scratch.Memory
 	Has(b []byte) bool
+
+	// Keep keeps objects of the program until the piece that b begins is given back;
+	// Kept returns them, counted once more.
+	Keep(b []byte, all byref.List)
+	Kept(b []byte) byref.List
 }
 
 // Share takes all memory from a heap that workers have mapped.
@@ -49,6 +55,7 @@ func (m *Memory) Drop(r *Record) {
 	r.Content.Release()
 	r.Working.Release()
 	r.Ticket.Leave()
+	r.Kept.Leave()
 }
 
 // Settle gives back memory that no value is in any more, and the reservation for the file
@@ -92,7 +99,19 @@ func (m *Memory) Adopt(v *Values, b []byte) {
 func (m *Memory) Copied(v *Values, b []byte) []byte {
 	own := *v.Borrow(&m.Images, len(b))
 	copy(own, b)
+	if m.Shared != nil {
+		m.Shared.Keep(own, m.Kept(b))
+	}
 	return own
+}
+
+// Kept returns the objects of the program that the bytes of a value stand for, counted
+// once more: for a copy of the bytes.
+func (m *Memory) Kept(b []byte) byref.List {
+	if m.Shared == nil {
+		return nil
+	}
+	return m.Shared.Kept(b)
 }
 
 // AdoptFile is Adopt for what a source gives: it counts as the record's file.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/headrace/headrace/budget"
+	"github.com/headrace/headrace/internal/byref"
 	"github.com/headrace/headrace/internal/depth"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/sample"
@@ -24,6 +25,7 @@ type Record struct {
 	Content   budget.Grant // the bytes read
 	Working   budget.Grant // what comes after
 	Ticket    depth.Ticket // to be on its way
+	Kept      byref.List   // objects of the program, besides those that the memory of its values keeps
 
 	shared   []shared      // sizes of images that have steps in common
 	Draws    []sample.Draw // with a ledger

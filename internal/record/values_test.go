@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/headrace/headrace/internal/byref"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
@@ -32,6 +33,10 @@ func (h *heap) Give(b []byte) {
 	}
 	h.live = slices.Delete(h.live, i, i+1)
 }
+
+func (h *heap) Keep([]byte, byref.List) {}
+
+func (h *heap) Kept([]byte) byref.List { return nil }
 
 func (h *heap) Has(b []byte) bool {
 	return slices.ContainsFunc(h.live, func(c []byte) bool { return Overlap(b, c) })

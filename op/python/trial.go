@@ -70,6 +70,12 @@ func (h *Host) keep(name string, p *extern.Pool, c *extern.Call, t *trial, gives
 		}
 	}
 
+	for _, v := range slices.Concat(c.In, c.Out) {
+		if h.Heap.Keeps(v.Data) {
+			return // a first sample leaves no objects behind
+		}
+	}
+
 	size := 0
 	for i, v := range c.Out {
 		if c.Same[i] >= 0 {

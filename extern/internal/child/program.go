@@ -1,6 +1,7 @@
 package child
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,10 @@ type Program struct {
 	conn     *wire.Conn
 	starting sync.Mutex
 	leaves   chan struct{}
+
+	mu    sync.Mutex
+	gone  []byte // numbers of objects to let go of, not yet sent; guarded by mu
+	tells bool   // a goroutine is sending them; guarded by mu
 }
 
 // NewProgram returns the program at the other end of a connection, which a HERE message
@@ -40,6 +45,35 @@ func (p *Program) Close() {
 	<-p.leaves
 	p.conn.Close()
 	p.conn.CloseDescriptors()
+}
+
+// LetGo tells the program soon that the object with a number is no longer needed. It does
+// not wait: dropping a sample must not wait for a thread of the program.
+func (p *Program) LetGo(number uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gone = binary.LittleEndian.AppendUint64(p.gone, number)
+	if !p.tells {
+		p.tells = true
+		go p.tell()
+	}
+}
+
+// tell tells the program the numbers of objects to let go of, until none are left.
+func (p *Program) tell() {
+	for {
+		p.mu.Lock()
+		gone := p.gone
+		if p.gone = nil; len(gone) == 0 {
+			p.tells = false
+			p.mu.Unlock()
+			return
+		}
+		p.mu.Unlock()
+		p.starting.Lock()
+		p.conn.Send(wire.KindLetGo, 0, gone) // a program that has left has let go of all
+		p.starting.Unlock()
+	}
 }
 
 // start asks the program to start threads. They share a control connection, on which each

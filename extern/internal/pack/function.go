@@ -22,6 +22,7 @@ type Function struct {
 	Heap      *shared.Heap
 	Spaces    *shared.Spaces
 	Chain     chain.Chain
+	LetGo     func(number uint64) // of the program, which keeps objects; nil: no thread of it calls
 
 	BytesIn, BytesOut atomic.Int64
 	largest           []atomic.Int64 // by output: bytes of the largest result so far

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/headrace/headrace/extern/internal/message"
+	"github.com/headrace/headrace/internal/byref"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/wire"
 )
@@ -134,7 +135,19 @@ func (k *Pack) output(r *message.Results, f, i, item int, c *Call) (v Value, sam
 		k.of.noteSize(f, bytes)
 		v, err = k.fromMessage(v, field, r.Data[at:][:bytes], c.room(f))
 	}
+	if k.of.LetGo != nil && v.Kind == sample.Object && err == nil {
+		k.keep(v, len(field.Type.Shape))
+	}
 	return v, -1, err
+}
+
+// keep has the program keep the objects that a result has numbers of, for as long as
+// there is a copy of it.
+func (k *Pack) keep(v Value, axes int) {
+	letGo := k.of.LetGo
+	for _, number := range byref.Numbers(v.Data, axes) {
+		k.of.Heap.Keep(v.Data, byref.List{byref.New(func() { letGo(number) })})
+	}
 }
 
 // room returns the memory that the caller wants a result in, or nil.

@@ -33,6 +33,7 @@ type Heap struct {
 	Memory []byte
 	held   atomic.Int64
 	idle   atomic.Int64 // bytes of large free pieces that are resident
+	kept   kept
 
 	mu     sync.Mutex // guards what is below
 	users  int        // who have yet to close it
@@ -181,6 +182,7 @@ func (h *Heap) Give(b []byte) {
 	if !ok {
 		return
 	}
+	h.kept.leave(at)
 
 	h.mu.Lock()
 	if h.gone { // the address is another's now

@@ -12,6 +12,7 @@ import sys
 from copyreg import dispatch_table
 from struct import Struct
 
+from . import byref
 from .lazy_numpy import copy, np
 
 TYPE_CHECKING = False
@@ -199,6 +200,8 @@ def unpickle(data: memoryview, own: bool) -> Any:
         data: the memory, as `Pickled.write` filled it.
         own: copy arrays; otherwise they are views of `data`.
     """
+    if byref.stands_for(data):
+        return byref.object_of(data)
     stream, buffers = parse(data)
     return pickle.loads(stream, buffers=map(_copy, buffers) if own else buffers)
 

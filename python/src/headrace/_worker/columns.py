@@ -66,6 +66,7 @@ class _Nowhere:
         self.names = names
         self.inputs: list[dict[str, Any]] = []
         self.own: dict[int, Any] = {}
+        self.keeper = None
 
 
 class Column:
@@ -399,37 +400,58 @@ class Bytes(Column):
         return size
 
 
-class Pickles(Bytes):
+class _Objects(Bytes):
+    """Objects, whichever way."""
+
+    def __init__(self, index: int, field: dict[str, Any], writer: Writer) -> None:
+        super().__init__(index, field, writer)
+        self.objects = _Pickler(self.name, writer)
+
+    def begin(self) -> None:
+        super().begin()
+        self.kept: list[tuple[int, list[int]]] = []  # by sample, the numbers of objects that stay here
+
+    def cut(self, n: int) -> None:
+        super().cut(n)
+        while self.kept and self.kept[-1][0] >= n:
+            self.objects.let_go(self.kept.pop()[1])
+
+
+class Pickles(_Objects):
     """Anything: pickled, and with the memory of arrays in it after that."""
 
     def __init__(self, index: int, field: dict[str, Any], writer: Writer) -> None:
         super().__init__(index, field, writer)
         self.candidates = []  # it may have been changed within
-        self.objects = Objects()
 
     def check(self, value: Any) -> None:
         """Anything will do."""
 
     def add(self, item: int, value: Any, row: Any) -> None:
-        try:
-            pickled = self.objects.pickle(value)
-        except Exception as e:
-            kind = type(e).__name__
-            raise Misfit(self.name, f"field {self.name!r} is {type_of(value)} and cannot be pickled: {kind}: {e}", kind) from e
+        pickled = self.objects.pickle(value, "is {} and")
         room = self.writer.offered.get((item, self.index)) if self.writer.offered else None
+        if numbers := self.objects.kept():
+            self.kept.append((len(self.sizes), numbers))
         pickled.write(self._memory(item, room, pickled.size))
         self.sizes.append(pickled.size)
 
 
-class Lists(Bytes):
+class Lists(_Objects):
     """Texts or objects of a batch, one for each row."""
 
     def __init__(self, index: int, field: dict[str, Any], writer: Writer) -> None:
         super().__init__(index, field, writer)
         self.shape = field["shape"]
-        self.objects = Objects()
         if not self.text:
             self.candidates = []  # they may have been changed within
+
+    def add(self, item: int, value: Any, row: Any) -> None:
+        at = len(self.sizes)
+        try:
+            super().add(item, value, row)
+        finally:
+            if numbers := self.objects.kept():
+                self.kept.append((at, numbers))
 
     def _encode(self, value: Any) -> Any:
         return rows.pack(self._nested(value, self.shape))
@@ -449,14 +471,53 @@ class Lists(Bytes):
         return [self._pickled(one) for one in value]
 
     def _pickled(self, value: Any) -> bytes:
-        try:
-            pickled = self.objects.pickle(value)
-        except Exception as e:
-            kind = type(e).__name__
-            raise Misfit(self.name, f"field {self.name!r} has {type_of(value)} that cannot be pickled: {kind}: {e}", kind) from e
+        pickled = self.objects.pickle(value, "has {} that")
         data = bytearray(pickled.size)
         pickled.write(memoryview(data))
         return bytes(data)
+
+
+class _Pickler:
+    """Pickles the objects of a field. Those that cannot be pickled stay here, where the loop is that they are for, or are refused."""
+
+    def __init__(self, name: str, writer: Writer) -> None:
+        self._name, self._objects, self._keeper = name, Objects(), writer.keeper
+        self._numbers: list[int] = []  # that nobody has asked for yet
+
+    def pickle(self, value: Any, is_what: str) -> Any:
+        """What can be written. `is_what` says how the field has the value."""
+        try:
+            return self._objects.pickle(value)
+        except Exception as e:
+            kind = type(e).__name__
+            why = f"field {self._name!r} {is_what.format(type_of(value))} cannot be pickled: {kind}: {e}"
+            if self._keeper is None:
+                why += '; write where="here" for this step and those that take it, and it passes as it is'
+                raise Misfit(self._name, why, kind) from e
+        number, data = self._keeper.keep(value, why)
+        self._numbers.append(number)
+        return _Number(data)
+
+    def kept(self) -> list[int]:
+        """The numbers since the last call."""
+        numbers, self._numbers = self._numbers, []
+        return numbers
+
+    def let_go(self, numbers: list[int]) -> None:
+        """Let go of objects whose sample has failed."""
+        if self._keeper is not None:
+            self._keeper.let_go(numbers)
+
+
+class _Number:
+    """The number of an object that stays here."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self.size = data, len(data)
+
+    def write(self, memory: memoryview) -> None:
+        """Write it into memory of its size."""
+        memory[:] = self._data
 
 
 def _room(writer: Writer, name: str, room: tuple[int, int, int] | None, item: int, index: int, size: int) -> int:

@@ -17,6 +17,7 @@ import warnings
 import weakref
 from time import monotonic
 
+from .._batch.byref import Kept
 from .._client import fork
 from .._recipe.feed import Feed
 from .._report.profiler import Recorder
@@ -26,7 +27,7 @@ from . import event_loop
 from .beside import Beside, Streams
 from .connection import Connection
 from .errors import Ended, describe, place_of
-from .frames import ERROR, SEGMENT, SESSION, SETUP
+from .frames import ERROR, LETGO, SEGMENT, SESSION, SETUP
 from .hooked import Hooks
 from .process import Process, Thread
 from .raised import Raised
@@ -162,6 +163,7 @@ class Objects:
                     one.close()
         finally:
             self.hooks.end()
+            self.raised.end()
 
 
 class Listener:
@@ -171,6 +173,7 @@ class Listener:
         """It begins when the threads of `before` have ended. The feeds end with the engine, or a thread would wait for items."""
         self.connection = OwnConnection(fd)
         self.groups: list[Group] = []
+        self.kept = Kept()  # what functions have returned that cannot be pickled
         self._objects = objects
         self._feeds = feeds
         self.thread = threading.Thread(target=self._listen, args=(before,), name="headrace-here", daemon=True)
@@ -182,9 +185,11 @@ class Listener:
         connection = self.connection
         try:
             while True:
-                kind, _ = connection.receive()
+                kind, payload = connection.receive()
                 if kind == SESSION and connection.descriptors:
-                    self.groups.append(Group(connection.descriptors.pop(0), self._objects))
+                    self.groups.append(Group(connection.descriptors.pop(0), self._objects, self.kept))
+                elif kind == LETGO:
+                    self.kept.let_go(payload.cast("Q").tolist())
         except (Ended, OSError, SystemExit):
             pass
         finally:
@@ -193,6 +198,7 @@ class Listener:
                 feed._drop("the loader no longer reads this feed")
             for group in self.groups:
                 group.join()
+            self.kept.clear()
 
     def end(self, until: float) -> list[str]:
         """End the threads, and say what they were in that have not ended by then."""
@@ -215,7 +221,7 @@ class Listener:
 class Group(Process):
     """Threads that the engine takes for one process: one for each lane."""
 
-    def __init__(self, fd: int, objects: Objects) -> None:
+    def __init__(self, fd: int, objects: Objects, kept: Kept) -> None:
         """`fd` is a connection of all of them, by which the engine gives each its own, and whose end is theirs."""
         self.together = OwnConnection(fd)
         self.connections: list[Any] = []
@@ -227,6 +233,7 @@ class Group(Process):
         self.generators = {}
         self.tapes = {}
         self._objects = objects
+        self._kept = kept
         objects.raised.begin()
         self.threads: list[threading.Thread] = []
         try:
@@ -301,6 +308,10 @@ class Group(Process):
         for connection in self.connections:
             connection.raised = self._objects.raised
         self.install(first, setup)
+
+    def _callee(self, setup: dict[str, Any]) -> Any:
+        setup["keeper"] = self._kept
+        return super()._callee(setup)
 
     def _loaded(self, setup: dict[str, Any]) -> Any:
         return self._objects.load(setup.get("step") or setup["stage"], setup["function"])

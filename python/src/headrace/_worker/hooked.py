@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import logging
 import threading
@@ -46,7 +47,7 @@ class Hooks:
             return hooked_async
 
         def hooked(*args: Any, **kwargs: Any) -> Any:
-            return self.do(Call(step, args), lambda: function(*args, **kwargs))
+            return self.do(Call(step, args), functools.partial(function, *args, **kwargs))
 
         hooked.__wrapped__ = function  # type: ignore[attr-defined]
         return hooked

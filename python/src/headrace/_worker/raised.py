@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import threading
 import traceback
 from collections import deque
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 _MOST = 32
 _WHOLE = 8  # that keep the variables of their functions, which may be large; and one of each thread
+_GOES_ON = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR  # clearing one that waits would end it
 
 
 class _One(NamedTuple):
@@ -49,9 +52,18 @@ class Raised:
         with self._lock:
             kept = [one.whole for one in self._last if one.whole]
             whole = len(kept) < _WHOLE or thread not in kept
+            for one in self._last:
+                if not one.whole:
+                    _clear(one.error)  # again: what called the function was still running
             self._last.append(_One(key, e.with_traceback(shown), thread if whole else 0))
         if not whole:
-            traceback.clear_frames(shown)
+            _clear(e)
+
+    def end(self) -> None:
+        """Let go of all variables: the loader is closed."""
+        with self._lock:
+            for one in self._last:
+                _clear(one.error)
 
     def chain(self, error: HeadraceError) -> None:
         """Make the exception that an error tells of its cause."""
@@ -67,3 +79,15 @@ class Raised:
                     for _ in range(i + 1):
                         self._last.popleft()
                     return
+
+
+def _clear(error: BaseException) -> None:
+    """Let go of the variables of what raised an error, and of what called that, which has the arguments."""
+    shown = error.__traceback__
+    traceback.clear_frames(shown)
+    frame = shown.tb_frame.f_back if shown is not None else None
+    while frame is not None:
+        if not frame.f_code.co_flags & _GOES_ON:
+            with contextlib.suppress(RuntimeError):  # it is running
+                frame.clear()
+        frame = frame.f_back

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .._batch import rows
+from .._batch.byref import Elsewhere
 from .._batch.lazy_numpy import np
 from .._batch.objects import unpickle
 from .errors import Misfit
@@ -138,6 +139,8 @@ class Packed:
             if self._axes:  # they are after each other, and arrays would not be aligned
                 return rows.each(self._view, self._axes, lambda one: unpickle(one, own=True))
             return unpickle(self._view, own=self._copy)
+        except Elsewhere as e:
+            raise Misfit(self._name, str(e), "TypeError") from e
         except Exception as e:
             kind = type(e).__name__
             raise Misfit(self._name, f"field {self._name!r} cannot be unpickled here: {kind}: {e}", kind) from e

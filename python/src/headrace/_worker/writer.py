@@ -34,6 +34,7 @@ class Writer:
         self.inline_most = setup["inline_most"]
         self.inputs = setup["in"]
         self.rows = setup["rows"]  # samples are batches
+        self.keeper = setup.get("keeper")  # of objects that cannot be pickled; None: they cannot stay here
         self.probing = setup["gives"] is None and setup["kind"] != "filter"
         self.columns: list[Any] = [] if self.probing else [column(i, f, self) for i, f in enumerate(setup["gives"] or ())]
         self.fields: list[dict[str, Any]] = []

@@ -1,0 +1,182 @@
+"""Objects that cannot be pickled, between steps with `where="here"` and to the loop."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import headrace as hr
+
+LONG = 20  # seconds: what takes so long hangs
+HERE = {"where": "here", "workers": 1}
+LIVE: weakref.WeakSet = weakref.WeakSet()
+
+
+class Held:
+    def __init__(self, n):
+        self.n, self.lock = n, threading.Lock()
+        LIVE.add(self)
+
+
+class Stubborn(Held):
+    def __del__(self):
+        raise RuntimeError("an end that fails")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left():
+    yield
+    until = time.monotonic() + LONG
+    while LIVE and time.monotonic() < until:
+        gc.collect()
+        time.sleep(0.01)
+    assert not LIVE
+
+
+def held(count=12):
+    return hr.source(range(count)).map(lambda n: Held(n), **HERE)
+
+
+def none_are_left():
+    until = time.monotonic() + LONG
+    while LIVE and time.monotonic() < until:
+        time.sleep(0.01)
+    return not LIVE
+
+
+def number(pipeline):
+    return pipeline.map(lambda one: one.n, **HERE)
+
+
+def doubled(pipeline):
+    return pipeline.flat_map(lambda one: [one, one], **HERE)
+
+
+def twice(one):
+    return [one.n, one.n]
+
+
+def fail_odd(one):
+    if one.n % 2:
+        raise ValueError(one.n)
+    return one.n
+
+
+EVEN, ALL = list(range(0, 12, 2)), list(range(12))
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "want"),
+    [
+        (lambda p: p, ALL),
+        (lambda p: p.flat_map(twice, **HERE), sorted(ALL * 2)),
+        (lambda p: p.flat_map(lambda one: [{"h": one}, {"h": one}], **HERE).map(lambda s: s["h"].n, **HERE), sorted(ALL * 2)),
+        (lambda p: p.filter(lambda one: one.n % 2 == 0, where="here", workers=2), EVEN),
+        (lambda p: p.map(lambda one: one.n, where="here", workers=2), ALL),
+        (lambda p: p.batch(4), ALL),
+        (lambda p: p.batch(4, collate=lambda ones: {"n": [one.n for one in ones]}, where="here", gives={"n": object}), ALL),
+        (lambda p: p.batch(4).map(lambda ones: list(ones), **HERE).unbatch().map(lambda one: one.n, **HERE), ALL),
+        (lambda p: p.batch(4).unbatch().map(lambda one: one.n, where="here", workers=2), ALL),
+        (lambda p: p.route(lambda one: one.n % 2, [number, number], **HERE), ALL),
+        (lambda p: p.route(lambda one: one.n % 2, [doubled, lambda p: p], **HERE).map(lambda one: one.n, **HERE), sorted(ALL + EVEN)),
+    ],
+)
+def test_the_very_object_comes_and_nothing_is_left(pipeline, want):
+    got = []
+    with pipeline(held()).loader(epochs=1) as loader:
+        for batch in loader:
+            one = batch["n"] if isinstance(batch, dict) else batch
+            got += one if isinstance(one, list) else [one]
+        assert sorted(one.n if isinstance(one, Held) else one for one in got) == want
+
+
+class Items:
+    def __len__(self):
+        return 12
+
+    def __getitem__(self, i):
+        return Held(i)
+
+    def __iter__(self):
+        return (Held(i) for i in range(12))
+
+
+def test_a_source_gives_them():
+    for pipeline in (hr.source(Items(), where="here"), hr.source(iter_of(Items), where="here"), hr.merge([held(6), held(6)])):
+        with pipeline.flat_map(twice, **HERE).loader(epochs=1) as loader:
+            assert len(list(loader)) == 24
+
+
+def iter_of(items):
+    def generate():
+        yield from iter(items())
+
+    return generate
+
+
+def test_executors_and_coroutines_pass_them():
+    async def number(one):
+        return one.n
+
+    with ThreadPoolExecutor(2) as pool:
+        given = hr.source(range(12)).map(lambda n: Held(n), where=pool)
+        for pipeline in (given.flat_map(twice, where=pool), given.map(number, **HERE).flat_map(lambda n: [n, n], where=pool)):
+            with pipeline.loader(epochs=1) as loader:
+                assert sorted(loader) == sorted(ALL * 2)
+
+
+def test_what_is_dropped_while_the_loader_runs_is_let_go():
+    most = []
+
+    def count(one):
+        most.append(len(LIVE))
+        return False
+
+    with held(600).filter(count, where="here", workers=2).loader(epochs=1) as loader:
+        assert list(loader) == []
+    assert max(most) < 300
+
+
+@pytest.mark.parametrize("kind", [Held, Stubborn])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_break(kind):
+    with hr.source(range(500)).map(lambda n: kind(n), **HERE).loader(epochs=2) as loader:
+        for one in loader:
+            assert one.n == 0
+            break
+        one = None
+        assert [one.n for one in loader] == list(range(500))
+        one = None
+
+
+def test_failures():
+    with held(100).map(fail_odd, where="here", workers=2).loader(epochs=1, on_error="skip", max_errors=100) as loader:
+        assert list(loader) == list(range(0, 100, 2))
+        assert len(LIVE) <= 20  # some exceptions keep the variables of their functions
+    assert none_are_left()
+
+
+def test_a_result_that_does_not_fit_is_let_go():
+    def two(n):
+        return {"held": Held(n), "n": "text" if n else 0}
+
+    gives = {"held": object, "n": int}
+    with hr.source(range(4)).map(two, gives=gives, **HERE).loader(epochs=1, on_error="skip") as loader:
+        assert [one["held"].n for one in loader] == [0]
+
+
+def test_a_step_in_a_process_says_what_to_write():
+    why = r'is a \S*Held and cannot be pickled: TypeError: .*where="here" for the step that takes it'
+    with pytest.raises(hr.SampleError, match=why):
+        list(held().map(lambda one: one.n, workers=1).loader(epochs=1))
+
+
+def test_a_process_says_where_it_would_pass():
+    why = r'is a \S*Held and cannot be pickled: TypeError: .*where="here" for this step and those that take it'
+    with pytest.raises(hr.SampleError, match=why):
+        list(hr.source(range(4)).map(lambda n: Held(n), workers=1).flat_map(twice, workers=1).loader(epochs=1))
