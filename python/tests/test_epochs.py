@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+
 import pytest
 
 import headrace as hr
@@ -153,3 +156,11 @@ def test_an_epoch_without_batches(photos):
         assert list(loader) == []
         with pytest.raises(hr.EpochsExhausted):
             iter(loader)
+
+
+def test_objects_are_searched_while_the_first_loader_is_imported(monkeypatch):
+    """A thread of `where="here"` may begin before the module of loaders is whole."""
+    from headrace._worker.epochs import epochs_of
+
+    monkeypatch.setitem(sys.modules, "headrace._loader.loader", ModuleType("headrace._loader.loader"))
+    assert epochs_of([object()]) is None

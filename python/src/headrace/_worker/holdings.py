@@ -23,8 +23,9 @@ def held_by(*values: Any) -> Iterator[Any]:
     """The objects, and all that they hold. Samplers are not among them, nor loaders: their epochs and generators are their own affair."""
     from .._recipe.sampler import Orders
 
-    module = sys.modules.get("headrace._loader.loader")  # which workers of their own have not imported
-    loaders = (module.Loader,) if module else ()
+    # Workers of their own have not imported it, and the thread that opens the program's first loader may be about to.
+    loader = getattr(sys.modules.get("headrace._loader.loader"), "Loader", None)
+    loaders = () if loader is None else (loader,)
     queue = list(values)
     seen = set(map(id, queue))
     for value in queue:
