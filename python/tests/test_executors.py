@@ -7,6 +7,7 @@ import queue
 import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 
 import numpy as np
 import pytest
@@ -208,8 +209,13 @@ def test_an_executor_that_is_shut_down_ends_the_run():
     pipeline = hr.source(range(9)).map(double, where=executor)
     assert all_of(pipeline) == list(range(0, 18, 2))
     executor.shutdown()
-    with pytest.raises(hr.ExecutorFailed, match="ThreadPoolExecutor, given as where=, takes no calls: RuntimeError: cannot schedule"):
+    match = "ThreadPoolExecutor, given as where=, takes no calls: RuntimeError: cannot schedule"
+    with pytest.raises(hr.ExecutorFailed, match=match) as caught:
         all_of(pipeline, on_error="skip", max_errors=0.9)
+    cause = caught.value.__cause__
+    assert type(cause) is RuntimeError
+    assert str(cause) == "cannot schedule new futures after shutdown"
+    assert caught.value.remote_traceback == "RuntimeError: cannot schedule new futures after shutdown\n"
 
 
 def test_a_broken_pool_ends_the_run():
@@ -217,8 +223,9 @@ def test_a_broken_pool_ends_the_run():
 
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork")) as executor:
         executor.submit(double, 1).result()
-        with pytest.raises(hr.ExecutorFailed, match="ProcessPoolExecutor, given as where=, is broken: BrokenProcessPool"):
+        with pytest.raises(hr.ExecutorFailed, match="ProcessPoolExecutor, given as where=, is broken: BrokenProcessPool") as caught:
             all_of(hr.source(range(9)).map(dies_at_3, where=executor, gives=int), on_error="skip", max_errors=0.9)
+        assert type(caught.value.__cause__) is BrokenProcessPool
 
 
 class Cancels(Executor):
@@ -244,8 +251,11 @@ def test_what_is_no_executor():
         def submit(self, function, *args):
             return function(*args)
 
-    with pytest.raises(hr.ExecutorFailed, match=r"Wrong, given as where=, returned 0 from submit\(\): must be a concurrent.futures.Future"):
+    with pytest.raises(
+        hr.ExecutorFailed, match=r"Wrong, given as where=, returned 0 from submit\(\): must be a concurrent.futures.Future"
+    ) as caught:
         all_of(hr.source(range(3)).map(double, where=Wrong()))
+    assert caught.value.__cause__ is None
     with pytest.raises(hr.RecipeError, match="where is <class"):
         hr.source(range(3)).map(double, where=ThreadPoolExecutor)
 

@@ -104,12 +104,8 @@ STATE_MISMATCH = "headrace.errors.StateMismatch"  # likewise
 WARNING = "headrace.HeadraceWarning"  # likewise, as the name of a logger
 
 
-class HookFailed(HeadraceError, RuntimeError):
-    """A hook raised an exception, which ended the run.
-
-    Attributes:
-        remote_traceback (str | None): the worker's traceback, if it was in a worker.
-    """
+class _Remote(HeadraceError, RuntimeError):
+    """Of what was raised beside the functions."""
 
     def __init__(self, message: str, *, remote_traceback: str | None = None) -> None:
         super().__init__(message)
@@ -118,8 +114,22 @@ class HookFailed(HeadraceError, RuntimeError):
             self.__cause__ = RemoteTraceback(remote_traceback)
 
 
-class ExecutorFailed(HeadraceError, RuntimeError):
-    """An executor given as `where=` takes no more calls, which ended the run: it was shut down, or lost its processes."""
+class HookFailed(_Remote):
+    """A hook raised an exception, which ended the run.
+
+    Attributes:
+        remote_traceback (str | None): the worker's traceback, if it was in a worker.
+    """
+
+
+class ExecutorFailed(_Remote):
+    """An executor given as `where=` takes no more calls, which ended the run: it was shut down, or lost its processes.
+
+    Its `__cause__` is the exception that the executor raised.
+
+    Attributes:
+        remote_traceback (str | None): the text of it.
+    """
 
 
 class FileError(HeadraceError, OSError):

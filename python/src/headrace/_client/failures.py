@@ -30,7 +30,7 @@ def parse(payload: bytes) -> tuple[str, errors.HeadraceError]:
     if told.get("remote_type") == errors.HOOK_FAILED:
         return code, errors.HookFailed(message, remote_traceback=told.get("remote_traceback"))
     if told.get("remote_type") == errors.EXECUTOR_FAILED:
-        return code, errors.ExecutorFailed(f"headrace: {told['remote_message']}")
+        return code, errors.ExecutorFailed(f"headrace: {told['remote_message']}", remote_traceback=told.get("remote_traceback"))
     if told.get("remote_type") == errors.STATE_MISMATCH:
         return code, errors.StateMismatch(told["remote_message"])
     if code in _OF_SAMPLES:

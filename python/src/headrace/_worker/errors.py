@@ -55,7 +55,8 @@ def describe(e: BaseException, function: Any = None) -> dict[str, Any]:
         assert e.__cause__ is not None
         return {**describe(e.__cause__), "type": HOOK_FAILED, "message": _cut(str(e)), "ends": True}
     if isinstance(e, ExecutorFailed):
-        return {**describe(e.__cause__ or RuntimeError(str(e))), "type": EXECUTOR_FAILED, "message": _cut(str(e)), "ends": True}
+        told: dict[str, Any] = describe(e.__cause__) if e.__cause__ is not None else {"where": "", "traceback": "", "field": ""}
+        return {**told, "type": EXECUTOR_FAILED, "message": _cut(str(e)), "ends": True}
     if isinstance(e, Overdue):
         return {"where": where_is(function), "type": "TimeoutError", "message": str(e), "traceback": e.stack, "overdue": True}
     if isinstance(e, Misfit):
@@ -69,7 +70,7 @@ def describe(e: BaseException, function: Any = None) -> dict[str, Any]:
         message = str(e)
     except Exception as worse:
         message = f"(its text is unavailable: {type(worse).__name__})"
-    told: dict[str, Any] = {
+    told = {
         "where": _where(shown),
         "type": type_name(type(e)),
         "message": _cut(message),

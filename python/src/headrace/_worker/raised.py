@@ -9,7 +9,7 @@ import traceback
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import HeadraceError, HookFailed
+from ..errors import ExecutorFailed, HeadraceError, HookFailed
 from .errors import user_frames
 
 if TYPE_CHECKING:
@@ -40,9 +40,12 @@ class Raised:
 
     def keep(self, e: BaseException, told: dict[str, Any]) -> None:
         """Keep one, and return what the engine gets."""
-        if isinstance(e, HookFailed) and e.__cause__ is not None:
+        executor = isinstance(e, ExecutorFailed)  # which raises in frames of libraries alone
+        if isinstance(e, (HookFailed, ExecutorFailed)) and e.__cause__ is not None:
             e = e.__cause__
         shown: TracebackType | None = user_frames(e.__traceback__)
+        if shown is None and executor:
+            shown = e.__traceback__
         if not told["traceback"] or shown is None:
             return
         key = (told["type"], told["message"], told["traceback"])
