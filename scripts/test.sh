@@ -211,6 +211,7 @@ run_rest() {
 	step "wheels again, from another folder: FFmpeg's checkasm, the same bytes" scripts/again_test.sh
 	step "JPEG on arm64, under qemu" scripts/arm64_test.sh
 	step "python tests, TensorFlow" scripts/test_tensorflow.sh
+	step "programs of SPDL's kind, with SPDL" scripts/test_spdl.sh
 	step "python tests, every Python" scripts/pythons.sh
 }
 

@@ -6,13 +6,21 @@ import asyncio
 import logging
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from fractions import Fraction
+from multiprocessing import get_context
 
+import numpy as np
 import pytest
 
 import headrace as hr
+from headrace.compat import spdl
 from headrace.compat.spdl import PipelineBuilder, PipelineFailure
+from headrace.compat.spdl.pipeline import build_pipeline, cache_iterator, defs, profile_pipeline
+from headrace.compat.spdl.source import DistributedRandomSampler
+from headrace.compat.spdl.source.utils import MergeIterator
+
+pytestmark = pytest.mark.usefixtures("io_closed")
 
 
 def test_functions_and_groups():
@@ -71,14 +79,15 @@ def fails(x):
 
 
 def test_what_fails_is_logged_and_dropped(caplog):
-    build = PipelineBuilder().add_source(range(20)).pipe(fails).add_sink(1).build
+    build = PipelineBuilder().add_source(range(200)).pipe(fails).add_sink(1).build
     caplog.set_level(logging.ERROR, "headrace.compat.spdl")
-    assert list(build(num_threads=1)) == [x for x in range(20) if x % 5 != 3]
-    assert len(caplog.records) == 4
+    assert list(build(num_threads=1)) == [x for x in range(200) if x % 5 != 3]
+    assert len(caplog.records) == 40
     assert "fails (stage 1): an item has failed, and is dropped: ValueError: bad 3" in caplog.messages[0]
     for most in (2, Fraction(1, 10)):
-        with pytest.raises(PipelineFailure, match=r"fails \(stage 1\): \d of \d+ items have failed; max_failures is"):
+        with pytest.raises(PipelineFailure, match=r"fails \(stage 1\): \d+ of \d+ items have failed; max_failures is") as caught:
             list(build(num_threads=1, max_failures=most))
+        assert isinstance(caught.value.__cause__, ValueError)
 
 
 def test_executors_and_time_limits():
@@ -112,15 +121,85 @@ def test_stopping_early():
 
 
 def test_what_is_not_there_is_said():
-    with pytest.raises(ImportError, match=r"headrace\.compat\.spdl has no TaskStatsHook: see From SPDL.*: \.loader\(hooks="):
-        from headrace.compat.spdl import TaskStatsHook  # noqa: F401
-    with pytest.raises(AttributeError, match=r"PipelineBuilder has no path_variants: see From SPDL.*\.route\("):
-        PipelineBuilder().path_variants()
-    with pytest.raises(hr.RecipeError, match=r"build: task_hook_factory= is not supported: write the pipeline with hr.source"):
-        PipelineBuilder().add_source([1]).build(num_threads=1, task_hook_factory=print)
+    with pytest.raises(ImportError, match=r"headrace\.compat\.spdl\.pipeline has no StatsQueue: see From SPDL.*: loader\.stats\(\)"):
+        from headrace.compat.spdl.pipeline import StatsQueue  # noqa: F401
+    with pytest.raises(ImportError, match=r"io has no Demuxer: see From SPDL.*stream_video"):
+        from headrace.compat.spdl.io import Demuxer  # noqa: F401
+    with pytest.raises(AttributeError, match=r"PipelineBuilder has no pipes: see From SPDL, row by row"):
+        PipelineBuilder().pipes()
+    with pytest.raises(hr.RecipeError, match=r"build: queue_class= is not supported: write the pipeline with hr.source, and queues"):
+        PipelineBuilder().add_source([1]).build(num_threads=1, queue_class=print)
     with pytest.raises(TypeError, match="max_failure"):  # which was meant to be max_failures
         PipelineBuilder().add_source([1]).build(num_threads=1, max_failure=3)
     with pytest.raises(hr.RecipeError, match="call add_source first"):
         PipelineBuilder().build(num_threads=1)
     with pytest.raises(hr.RecipeError, match="pipe: 3 cannot be called"):
         PipelineBuilder().pipe(3)
+
+
+def twice(x):
+    yield x
+    yield x + 10
+
+
+def test_a_generator_in_a_pool_of_processes_gives_what_it_has_made():
+    with ProcessPoolExecutor(1, mp_context=get_context("fork")) as pool:
+        pipeline = PipelineBuilder().add_source([1, 2]).pipe(twice, executor=pool).add_sink(1).build(num_threads=1)
+        assert list(pipeline) == [1, 11, 2, 12]
+
+
+def fails_there(x):
+    raise ValueError(f"bad {x}")
+
+
+def test_what_fails_in_a_region_is_logged_dropped_and_counted(caplog):
+    caplog.set_level(logging.ERROR, "headrace.compat.spdl")
+    target = defs.ProcessPoolExecutorConfig(max_workers=1)
+    builder = PipelineBuilder().add_source([1, 2]).to(target).pipe(twice).pipe(fails_there).to(defs.MAIN_PROCESS).add_sink(1)
+    assert list(builder.build(num_threads=1)) == []
+    assert len(caplog.records) == 4
+    assert "fails_there: an item has failed, and is dropped: RuntimeError: ValueError: bad 1" in caplog.messages[0]
+    with pytest.raises(PipelineFailure, match=r"fails_there: \d of \d items have failed; max_failures is 0"):
+        list(builder.build(num_threads=1, max_failures=0))
+
+
+async def later(x):
+    return x
+
+
+def with_paths(*path):
+    return PipelineBuilder().add_source([1]).path_variants(lambda x: 0, [path]).build(num_threads=1).start()
+
+
+def region(*pipes):
+    target = defs.PlacementConfig(defs.ProcessPoolExecutorConfig())
+    config = defs.PipelineConfig(defs.SourceConfig([1]), [target, *pipes, defs.PlacementConfig(defs.MAIN_PROCESS)], defs.SinkConfig(1))
+    return build_pipeline(config, num_threads=1).start()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        (lambda: defs.Pipe(later, executor="pool"), r"pipe: executor= is for functions that are not async"),
+        (lambda: defs.PathVariants(len, [[]], batched=True), r"PathVariants: batched= is not supported: route items before"),
+        (lambda: defs.Merge([], op=later), r"Merge: op= is not supported: write hr.merge"),
+        (lambda: with_paths(defs.Aggregate(2)), r"'aggregate' cannot be on a path: put it after path_variants"),
+        (lambda: region(defs.Aggregate(2)), r"aggregate cannot be between \.to\(…\) and \.to\(MAIN_PROCESS\): put it after"),
+        (lambda: region(defs.Pipe(abs, executor="pool")), r"abs is in a worker process: leave out executor="),
+        (lambda: profile_pipeline(defs.PipelineConfig(defs.Merge([]), [], defs.SinkConfig(1))), r"profile_pipeline: a chain of pipe"),
+        (lambda: DistributedRandomSampler(3, rank=3, world_size=3), r"sampler: 3 draws for rank 3 of 3"),
+        (lambda: DistributedRandomSampler(3, rank=0, world_size=1, num_draws=4), r"4 draws of 3 without weights: give weights"),
+        (lambda: DistributedRandomSampler(3, rank=0, world_size=1, weights=[1, -1, 1]), r"weights must be 3 numbers from 0 on"),
+        (lambda: MergeIterator([[1]], weights=[0]), r"MergeIterator: weights must be numbers from 0 on, with a sum above 0"),
+        (lambda: MergeIterator([]), r"MergeIterator: give iterables"),
+        (lambda: cache_iterator([1], 2, return_caches_after=1), r"0 < num_caches <= return_caches_after"),
+        (
+            lambda: spdl.io.sample_decode_video(np.zeros((1, 8, 8, 3), np.uint8), [0], filter_desc="format=yuv420p"),
+            r"pixels of yuv420p are not supported",
+        ),
+        (lambda: spdl.io.load_image_batch([b"no image"], width=8, height=8), r"1 of 1 images could not be loaded"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(wrong, error):
+    with pytest.raises((hr.RecipeError, hr.MediaError), match=error):
+        wrong()

@@ -1,0 +1,256 @@
+"""Pipelines, as steps of Headrace."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from ....errors import HeadraceError, RecipeError
+from ....pipeline import merge, source
+from .._missing import OF_BUILD
+from ._hooks import StageInfo, TaskStatsHook, WhileOpen
+from ._region import Lost, Region, workers_of
+from ._stages import Failures, PipelineFailure, Stage, Table, elements
+from .defs import AggregateConfig, Collate, DisaggregateConfig, MergeConfig, PathVariantsConfig, PipeConfig, PlacementConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from ...._loader.loader import Loader
+    from ._hooks import TaskHook
+    from .defs import PipelineConfig
+
+__all__ = ["Pipeline", "PipelineFailure", "build_pipeline"]
+
+_numbers = itertools.count()
+_ITEM: Any = {"fields": "item", "gives": int, "where": "here"}  # a number; where it is said what a step gives, no trial takes items
+
+
+class _Run:
+    """Once through the sources of a pipeline.
+
+    An aggregate needs to know the end of its items, so it reads a loader of the stages before it, and is the source of those after it.
+    """
+
+    def __init__(self, config: PipelineConfig, threads: int, most: Any, hooks_of: Callable[[StageInfo], Sequence[TaskHook]]) -> None:
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="headrace-spdl")
+        self._table = Table()
+        self._all, self._failures = Failures(most), list[Failures]()
+        self._hooks_of, self._hooks = hooks_of, list[Any]()
+        self._pipeline_id, self._stages = next(_numbers), itertools.count(1)
+        self._loaders: list[Loader] = []
+        try:
+            self.last = self._open(*self._flow(config), config.sink.buffer_size)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        for loader in reversed(self._loaders):
+            loader.close()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def item(self, sample: Any) -> Any:
+        """The item of a sample; None: it was dropped."""
+        return self._table.take(int(sample["item"]))
+
+    def check(self) -> None:
+        """Raise PipelineFailure if too many items have failed."""
+        for failures in (self._all, *self._failures):
+            failures.check()
+
+    def _flow(self, config: PipelineConfig) -> tuple[Any, bool]:
+        """The steps of a pipeline, and whether their results keep their order."""
+        if isinstance(config.src, MergeConfig):
+            flow: Any = merge([self._flow(one)[0] for one in config.src.pipeline_configs], order="arrival")
+            ordered = False
+        else:
+            flow, ordered = self._source(self._items(config.src.source)), True
+        pipes = iter(config.pipes)
+        for pipe in pipes:
+            if isinstance(pipe, AggregateConfig):
+                loader = self._open(flow, ordered, 2)
+                flow, ordered = self._source(self._grouped(loader, pipe)), True
+            elif isinstance(pipe, PlacementConfig) and pipe.target is not None:
+                inside = list(itertools.takewhile(lambda one: not isinstance(one, PlacementConfig), pipes))
+                flow, ordered = self._away(flow, Region(inside), workers_of(pipe.target)), False
+            elif not isinstance(pipe, PlacementConfig):
+                flow, keeps = self._with(flow, pipe)
+                ordered = ordered and keeps
+        return flow, ordered
+
+    def _with(self, flow: Any, pipe: Any) -> tuple[Any, bool]:
+        if isinstance(pipe, PathVariantsConfig):
+            return self._routed(flow, pipe)
+        if isinstance(pipe, DisaggregateConfig):
+            pipe = PipeConfig(pipe.name, elements)
+        if not isinstance(pipe, PipeConfig):
+            raise RecipeError(f"headrace: compat.spdl: {getattr(pipe, 'name', pipe)!r} cannot be on a path: put it after path_variants")
+        number = next(self._stages)
+        failures = self._all if pipe.max_failures is None else Failures(pipe.max_failures)
+        self._failures.append(failures)
+        hooks = list(self._hooks_of(StageInfo(self._pipeline_id, str(number), pipe.name, pipe.concurrency)))
+        self._hooks += hooks
+        stage = Stage(pipe, f"{pipe.name} (stage {number})", self._table, self._pool, failures, hooks)
+        add = flow.flat_map if pipe.several else flow.map
+        flow = add(stage.several if pipe.several else stage.one, **_ITEM, workers=pipe.concurrency)
+        return flow, pipe.output_order == "input" or pipe.concurrency == 1
+
+    def _routed(self, flow: Any, pipe: PathVariantsConfig) -> tuple[Any, bool]:
+        keeps = []
+
+        def branch(path: tuple[Any, ...]) -> Callable[[Any], Any]:
+            def add(flow: Any) -> Any:
+                flow = flow.drop("path")
+                for one in path:
+                    flow, kept = self._with(flow, one)
+                    keeps.append(kept)
+                return flow
+
+            return add
+
+        def router(number: int) -> tuple[int, int]:
+            item = self._table.see(number)
+            return number, 0 if item is None else pipe.router(item)
+
+        chosen = flow.map(router, fields="item", to=["item", "path"], gives={"item": int, "path": int}, where="here")
+        return chosen.route("path", [(i, branch(path)) for i, path in enumerate(pipe.paths)]), all(keeps)
+
+    def _away(self, flow: Any, region: Region, workers: Any) -> Any:
+        def sent(number: int) -> Any:
+            self._all.calls += number > 0
+            return self._table.take(number)
+
+        def back(result: Any) -> int:
+            if isinstance(result, Lost):
+                self._all.add(result.name, result.error)
+                self._all.check()
+                return 0
+            return self._table.put(result)
+
+        there = flow.map(sent, fields="item", gives=object, where="here").map(region, fields="item", gives=object, where=workers)
+        return there.flat_map(lambda results: map(back, results), **_ITEM)
+
+    def _source(self, numbers: Callable[[], Iterator[int]]) -> Any:
+        return source(numbers, **_ITEM)
+
+    def _items(self, items: Any) -> Callable[[], Iterator[int]]:
+        def numbers() -> Iterator[int]:
+            from ...._worker.event_loop import iterate
+
+            for item in iterate(items):
+                yield self._table.put(item)
+
+        return numbers
+
+    def _grouped(self, loader: Loader, pipe: AggregateConfig) -> Callable[[], Iterator[int]]:
+        aggregator = Collate(pipe.op) if isinstance(pipe.op, int) else pipe.op
+
+        def groups() -> Iterator[int]:
+            for sample in loader:
+                item = self.item(sample)
+                if item is not None:
+                    yield self._table.put(aggregator.accumulate(item))
+            if not pipe.drop_last:
+                yield self._table.put(aggregator.flush())
+
+        return groups
+
+    def _open(self, flow: Any, ordered: bool, buffer: int) -> Loader:
+        order = "input" if ordered else "completion"
+        hooks, self._hooks = ([WhileOpen(self._hooks)] if self._hooks else []), []
+        loader: Loader = flow.loader(epochs=1, rank=0, world_size=1, prefetch=buffer, order=order, fuse=False, hooks=hooks)
+        self._loaders.append(loader)
+        return loader
+
+
+class Pipeline:
+    """A pipeline that was built: iterate over it, once, or for each epoch if its source is continuous."""
+
+    def __init__(self, config: PipelineConfig, continuous: bool, *given: Any) -> None:
+        self._config, self._continuous, self._given = config, continuous, given
+        self._run: _Run | None = None
+        self._ended = False
+
+    def start(self, *, timeout: float | None = None) -> None:
+        """Begin to work, ahead of the first item that is asked for."""
+        if self._run is None and not self._ended:
+            self._run = _Run(self._config, *self._given)
+
+    def stop(self, *, timeout: float | None = None) -> None:
+        """End, and let go of threads. You may call it again."""
+        run, self._run = self._run, None
+        if run is not None:
+            run.close()
+
+    @contextlib.contextmanager
+    def auto_stop(self, *, timeout: float | None = None) -> Iterator[None]:
+        """Start, and stop at the end of `with`."""
+        self.start()
+        try:
+            yield
+        finally:
+            self.stop()
+
+    def get_item(self, *, timeout: float | None = None) -> Any:
+        """The next item. TimeoutError: none has come in time; EOFError: there are no more."""
+        found, item = self._next(timeout)
+        if not found:
+            raise EOFError("the pipeline has no more items")
+        return item
+
+    def _next(self, timeout: float | None) -> tuple[bool, Any]:
+        self.start()
+        while (run := self._run) is not None:
+            try:
+                sample = run.last.get(timeout)
+            except StopIteration:
+                self._ended = not self._continuous
+                self.stop()
+                break
+            except HeadraceError as error:
+                if isinstance(error, TimeoutError):
+                    raise
+                self._ended = True
+                self.stop()
+                run.check()
+                raise
+            if (item := run.item(sample)) is not None:
+                return True, item
+        return False, None
+
+    def get_iterator(self, *, timeout: float | None = None) -> Iterator[Any]:
+        """Iterate over the items that are left."""
+        while (got := self._next(timeout))[0]:
+            yield got[1]
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.get_iterator()
+
+    def __del__(self) -> None:
+        self.stop()
+
+
+def build_pipeline(
+    config: PipelineConfig,
+    /,
+    *,
+    num_threads: int,
+    max_failures: Any = -1,
+    report_stats_interval: float = -1,
+    queue_class: Any = None,
+    task_hook_factory: Callable[[StageInfo], Sequence[TaskHook]] | None = None,
+    stage_id: int = 0,
+    background_tasks: Any = None,
+    use_thread_output_queue: bool = False,
+) -> Pipeline:
+    """A pipeline, with so many threads for functions that are not async. `stage_id` and `use_thread_output_queue` change nothing here."""
+    for name, given in (("queue_class", queue_class), ("background_tasks", background_tasks)):
+        if given is not None:
+            text = f"headrace: compat.spdl: build: {name}= is not supported: write the pipeline with hr.source, and {OF_BUILD[name]}"
+            raise RecipeError(text)
+    hooks_of = task_hook_factory or (lambda info: [TaskStatsHook(info, report_stats_interval)] if report_stats_interval > 0 else [])
+    continuous = not isinstance(config.src, MergeConfig) and config.src.continuous
+    return Pipeline(config, continuous, num_threads, max_failures, hooks_of)
