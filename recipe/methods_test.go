@@ -69,6 +69,7 @@ var spellings = map[string]spelling{
 	"a whole number":   {hint: "int", turn: "optional(%[1]q, %[1]s)", none: true},
 	"one that must be": {hint: "int", turn: "integer(%[1]q, %[1]s)"},
 	"seconds":          {hint: "float", turn: "seconds_of(%[1]q, %[1]s)", none: true},
+	"options":          {hint: "Mapping[str, Any] | str", turn: "option_text(%[1]q, %[1]s)"},
 	"a dtype":          {hint: "Any", turn: "dtype_name(%[1]s)"},
 }
 

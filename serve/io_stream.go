@@ -95,7 +95,9 @@ func begin[T interface{ Close() }](ctx context.Context, s *ioSession, open func(
 }
 
 func (t *task) framesOptions() recode.FramesOptions {
-	return recode.FramesOptions{Window: t.av().window, Stride: t.av().Stride, Pixels: t.clip.Options(), Steps: t.steps}
+	return recode.FramesOptions{
+		Window: t.av().window, Stride: t.av().Stride, Pixels: t.clip.Options(), Steps: t.steps, Choice: t.clip.Choice(),
+	}
 }
 
 func (t *task) samplesOptions() recode.SamplesOptions {

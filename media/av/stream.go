@@ -1,5 +1,11 @@
 package av
 
+import (
+	"runtime"
+	"strconv"
+	"strings"
+)
+
 // Kind is what a stream is made of.
 type Kind int
 
@@ -35,6 +41,27 @@ type Stream struct {
 
 	// Of audio.
 	Rate, Channels int
+}
+
+// Choice names a decoder, and gives it options. The zero value leaves both to FFmpeg.
+type Choice struct {
+	Decoder string // as FFmpeg calls it: libdav1d
+	Options string // name=value:name=value
+}
+
+// Threads returns how many threads the options ask for; 1 if they do not say it.
+func (c Choice) Threads() int {
+	for option := range strings.SplitSeq(c.Options, ":") {
+		text, ok := strings.CutPrefix(option, "threads=")
+		if !ok {
+			continue
+		}
+		if n, err := strconv.Atoi(text); err == nil && n > 0 {
+			return n
+		}
+		return runtime.NumCPU() // auto, or 0
+	}
+	return 1
 }
 
 // Orientation is one of the eight ways to turn and mirror, numbered as in EXIF.

@@ -44,10 +44,13 @@ func NewDecoder(s Stream) (*Decoder, error) {
 		return nil, err
 	}
 	d := &Decoder{handle: newHandle(lib, func(lib *C.hr_av, d *C.hr_av_decoder) { C.hr_av_close(lib, d) })}
-	codec := C.CString(s.Codec)
-	defer C.free(unsafe.Pointer(codec))
+	var names [3]*C.char
+	for i, text := range []string{s.Codec, s.Decoder, s.Options} {
+		names[i] = C.CString(text)
+		defer C.free(unsafe.Pointer(names[i]))
+	}
 	about := s.c()
-	result := C.hr_av_open(lib.c, &d.c, codec, &about, (*C.uint8_t)(unsafe.SliceData(s.Config)), C.size_t(len(s.Config)), &d.text[0])
+	result := C.hr_av_open(lib.c, &d.c, &names[0], &about, (*C.uint8_t)(unsafe.SliceData(s.Config)), C.size_t(len(s.Config)), &d.text[0])
 	if result < 0 {
 		return nil, d.error(result)
 	}
@@ -163,11 +166,16 @@ func (d *Decoder) tell(f *Frame) {
 		d.tellSound(&f.Sound)
 		return
 	}
-	f.Image = Image{
+	f.Image = imageOf(c)
+}
+
+func imageOf(c *C.hr_av_frame) Image {
+	i := Image{
 		Primaries: int(c.primaries), Transfer: int(c.transfer), Aspect: [2]int{int(c.aspect[0]), int(c.aspect[1])},
-		Interlaced: has(C.HR_AV_IS_INTERLACED), Top: has(C.HR_AV_IS_TOP_FIRST),
+		Interlaced: c.flags&C.HR_AV_IS_INTERLACED != 0, Top: c.flags&C.HR_AV_IS_TOP_FIRST != 0,
 	}
-	d.tellPicture(&f.Image)
+	tellPicture(c, &i)
+	return i
 }
 
 // formatName makes a string only when the format has changed.
@@ -196,8 +204,7 @@ func (d *Decoder) tellSound(s *Sound) {
 	}
 }
 
-func (d *Decoder) tellPicture(to *Image) {
-	c := &d.frame
+func tellPicture(c *C.hr_av_frame, to *Image) {
 	p := &to.Picture
 	p.Width, p.Height, p.Bits = int(c.width), int(c.height), int(c.component[0].depth)
 	p.ChromaX, p.ChromaY = int(c.chroma_x), int(c.chroma_y)
@@ -225,16 +232,16 @@ func (d *Decoder) tellPicture(to *Image) {
 		p.Parts[i] = yuv.Part{
 			Step: int(part.step), Shift: int(part.shift), Stride: int(c.stride[part.plane]),
 		}
-		d.window(p, i)
+		window(c, p, i)
 	}
 }
 
 // window makes a slice of the memory of one part: from its first byte in the row that
 // comes first in memory to its last byte in the one that comes last.
-func (d *Decoder) window(p *yuv.Picture, i int) {
-	part, c := &p.Parts[i], d.frame.component[i]
+func window(f *C.hr_av_frame, p *yuv.Picture, i int) {
+	part, c := &p.Parts[i], f.component[i]
 	width, height := p.PartSize(i)
-	first := unsafe.Add(unsafe.Pointer(d.frame.plane[c.plane]), c.offset)
+	first := unsafe.Add(unsafe.Pointer(f.plane[c.plane]), c.offset)
 	length := (width-1)*part.Step + p.SampleBytes(i)
 	if part.Stride < 0 { // the rows are upside down
 		part.First = (height - 1) * -part.Stride

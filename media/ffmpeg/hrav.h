@@ -245,6 +245,9 @@ typedef struct {
 
 	// Tells whether options of a filter of a graph, of an encoder or a container, as they are given, may have it open files: HR_AV_UNSUPPORTED, and which.
 	int (*files)(int32_t kind, const char *name, const char *options, char *error);
+
+	// Opens a decoder as open does: that of a name, "" being the usual one of the codec, with options as in "name=value:name=value".
+	int (*open_named)(hr_av_decoder **, const char *codec, const char *name, const char *options, const hr_av_stream *, const uint8_t *config, size_t size, char *error);
 } hr_av;
 
 enum { HR_AV_OF_GRAPH, HR_AV_OF_ENCODER, HR_AV_OF_CONTAINER };

@@ -37,8 +37,8 @@ const char *hr_av_configuration(const hr_av *lib) { return lib->configuration();
 
 size_t hr_av_decoders(const hr_av *lib, char *names, size_t room) { return lib->decoders(names, room); }
 
-int hr_av_open(const hr_av *lib, hr_av_decoder **d, const char *codec, const hr_av_stream *s, const uint8_t *config, size_t size, char *error) {
-	return lib->open(d, codec, s, config, size, error);
+int hr_av_open(const hr_av *lib, hr_av_decoder **d, const char *const names[3], const hr_av_stream *s, const uint8_t *config, size_t size, char *error) {
+	return lib->open_named(d, names[0], names[1], names[2], s, config, size, error);
 }
 
 int hr_av_feed(const hr_av *lib, hr_av_decoder *d, const uint8_t *data, size_t size, const hr_av_packet *packets, int32_t count, int32_t last, char *error) {

@@ -16,7 +16,7 @@ const char *hr_av_version(const hr_av *lib);
 const char *hr_av_license(const hr_av *lib);
 const char *hr_av_configuration(const hr_av *lib);
 size_t hr_av_decoders(const hr_av *lib, char *names, size_t room);
-int hr_av_open(const hr_av *lib, hr_av_decoder **d, const char *codec, const hr_av_stream *s, const uint8_t *config, size_t size, char *error);
+int hr_av_open(const hr_av *lib, hr_av_decoder **d, const char *const names[3], const hr_av_stream *s, const uint8_t *config, size_t size, char *error);
 int hr_av_feed(const hr_av *lib, hr_av_decoder *d, const uint8_t *data, size_t size, const hr_av_packet *packets, int32_t count, int32_t last, char *error);
 int hr_av_next(const hr_av *lib, hr_av_decoder *d, hr_av_frame *frame, int64_t *packet, char *error);
 void hr_av_flush(const hr_av *lib, hr_av_decoder *d);

@@ -1,6 +1,9 @@
 package ffmpeg
 
-import "github.com/headrace/headrace/media/yuv"
+import (
+	"github.com/headrace/headrace/media/av"
+	"github.com/headrace/headrace/media/yuv"
+)
 
 // Info is what an opened library is.
 type Info struct {
@@ -39,6 +42,8 @@ type Stream struct {
 	Matrix, Primaries, Transfer int
 	FullRange                   bool
 	Siting                      int // of chroma, by FFmpeg's numbers: H.273's and 1
+
+	av.Choice // of a decoder
 
 	// Of sound.
 	Audio          bool

@@ -17,7 +17,9 @@ type videoLibrary struct{}
 // Decoder implements [video.Library].
 func (videoLibrary) Decoder(s *video.Stream) (video.Decoder, error) {
 	t := Track{Stream: s.Stream, Reorder: s.Reorder, Siting: s.Siting, Bits: s.Bits}
-	d, err := NewDecoder(t.Decoding())
+	opens := t.Decoding()
+	opens.Choice = s.Choice
+	d, err := NewDecoder(opens)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ type decoding struct {
 	packets *puller
 	stream  *packets.Stream
 	decoder *ffmpeg.Decoder
+	choice  av.Choice
 	ended   bool            // no packet follows, or another recording does
 	follows *packets.Packet // it begins another recording: the decoder gives what it holds before
 }
@@ -56,6 +57,7 @@ func (d *decoding) another(decoder ffmpeg.Stream) (p packets.Packet, ok bool, er
 	if s := p.Other; s != nil {
 		t := ffmpeg.Track{Stream: s.Stream, Reorder: s.Reorder, Siting: s.Siting, Block: s.Block, Bits: s.Bits, BitRate: s.BitRate}
 		decoder = t.Decoding()
+		decoder.Choice = d.choice
 	}
 	d.decoder.Close()
 	d.decoder, err = ffmpeg.NewDecoder(decoder)

@@ -22,6 +22,7 @@ type FramesOptions struct {
 	Stride int           // every so many frames; 0 is 1
 	Pixels media.Options // how they are decoded
 	Steps  []media.Step  // what is done to them; nothing that draws
+	Choice av.Choice
 }
 
 // Frames decodes a video from its beginning to its end, with memory for one decoder. It
@@ -87,6 +88,7 @@ func (f *Frames) open() (err error) {
 	}
 	t := ffmpeg.Track{Stream: s.Stream, Reorder: s.Reorder, Siting: s.Siting, Bits: s.Bits}
 	f.opens = t.Decoding()
+	f.opens.Choice, f.choice = f.options.Choice, f.options.Choice
 	if f.decoder, err = ffmpeg.NewDecoder(f.opens); err != nil {
 		return err
 	}

@@ -169,6 +169,9 @@ func (v *Video) WorkingBytes() int64 {
 	case "vp9", "av1":
 		frames = 12
 	}
+	if n := v.Stream.Choice.Threads(); n > 1 { // each has a frame in hand
+		frames += int64(n)
+	}
 	depth := int64(1)
 	if v.Stream.Depth > 8 || v.Stream.Depth == 0 && v.Stream.Codec != "h264" {
 		depth = 2

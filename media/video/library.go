@@ -57,6 +57,7 @@ type Stream struct {
 	Reorder int // how many frames a decoder must hold back; 0 if that is not known
 	Siting  int // of chroma, by FFmpeg's numbers; 0 if it is not known
 	Bits    int // of a pixel, by the container; 0: the codec's headers say it
+	Choice  av.Choice
 }
 
 // Container is a file in whose format packets may be in pieces.

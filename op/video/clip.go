@@ -36,7 +36,7 @@ type VideoClip struct {
 // done that draw nothing. The arguments must be complete and checked, and draw nothing.
 // Nothing but what tells of packets is read.
 func OpenClip(file video.File, args *DecodeVideo, list FrameList, steps []media.Step) (*VideoClip, error) {
-	v, err := OpenVideo(file, args.Stream, args.Damaged == "keep")
+	v, err := openVideo(file, args)
 	if err != nil {
 		return nil, err
 	}
@@ -69,6 +69,15 @@ func OpenClip(file video.File, args *DecodeVideo, list FrameList, steps []media.
 // that somebody has kept, if that fits. Warn is told of one that is not believed.
 func IndexedVideo(file video.File, path string, warn func(message string)) video.File {
 	return index.Of(file, path, warn)
+}
+
+// openVideo opens the stream that the arguments name, to be decoded as they say.
+func openVideo(file video.File, args *DecodeVideo) (*video.Video, error) {
+	v, err := OpenVideo(file, args.Stream, args.Damaged == "keep")
+	if err == nil {
+		v.Stream.Choice = args.Choice()
+	}
+	return v, err
 }
 
 // OpenVideo opens a stream of a file: nil is that which players show. If it keeps what is

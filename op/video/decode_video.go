@@ -64,6 +64,9 @@ type DecodeVideo struct {
 	Damaged   string      `json:"damaged,omitempty" choices:"error,keep" default:"error"`
 	Mask      string      `json:"mask,omitempty" doc:"with 'keep': a field for which frames are damaged, bool [frames]; by default none"`
 	MaxPixels *int        `json:"max_pixels,omitempty" min:"1"`
+
+	Decoder        string `json:"decoder,omitempty" doc:"FFmpeg's name of the decoder, as in 'libdav1d'; by default its usual one"`
+	DecoderOptions string `json:"decoder_options,omitempty" python:"options"`
 }
 
 // Docs implements [argument.Documented].
@@ -97,6 +100,8 @@ func (*DecodeVideo) Docs() map[string]string {
 		"damaged": "error: a damaged frame makes a bad sample; keep: it stays as the decoder concealed it, or " +
 			"black",
 		"max_pixels": "largest frame decoded, in pixels; by default 178,956,970, which is also the most",
+		"decoder_options": "the decoder's options, as in 'threads=4:framethreads=2'. One thread is the default, as a loader decodes " +
+			"as many videos at once as there are cores",
 	}
 }
 
@@ -118,9 +123,15 @@ func (*DecodeVideo) Refused() map[string]string {
 		"frame_interval": "it is called stride", "frame_rate": "it is called fps", "frames_per_clip": "it is called frames",
 		"audio": "put decode_audio after it, and set window in both", "audio_rate": "put decode_audio after it, and set window in both",
 		"num_clips": "it is called clips", "num_segments": "it is called segments",
-		"seek_mode":   "frames are always exact, at the cost of the packets that they need",
-		"num_threads": "a decoder has one thread, and as many videos are decoded at once as there are cores",
+		"seek_mode": "frames are always exact, at the cost of the packets that they need",
+		"num_threads": "a decoder has one thread, and as many videos are decoded at once as there are cores: " +
+			"decoder_options has threads=4",
 	}
+}
+
+// Choice is the decoder.
+func (d *DecodeVideo) Choice() av.Choice {
+	return av.Choice{Decoder: d.Decoder, Options: d.DecoderOptions}
 }
 
 // FieldIn is the field that is decoded, of samples with these fields.

@@ -2,6 +2,7 @@ package video
 
 import (
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
 	"github.com/headrace/headrace/media/video"
 	"github.com/headrace/headrace/recipe"
 )
@@ -56,6 +57,9 @@ func (s *Standalone) ResizePlanes(height, width int) (err error) {
 
 // Options returns the options of the pixels.
 func (s Standalone) Options() media.Options { return s.args.Options() }
+
+// Choice returns the decoder.
+func (s Standalone) Choice() av.Choice { return s.args.Choice() }
 
 // Describe describes a video.
 func (s Standalone) Describe(file video.File) (VideoInfo, error) {

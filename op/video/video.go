@@ -148,7 +148,7 @@ func (v *Video) open(ctx context.Context, it *record.Record, o *opened) (err err
 		}
 		o.file, file = &f, IndexedVideo(f, f.Name(), v.env.Doubt)
 	}
-	o.video, err = OpenVideo(file, v.args.Stream, v.args.Damaged == "keep")
+	o.video, err = openVideo(file, v.args)
 	return err
 }
 

@@ -167,7 +167,61 @@ static int set(AVCodecContext *c, const hr_av_stream *s, const uint8_t *config, 
 	return 0;
 }
 
-static int open_decoder(hr_av_decoder **to, const char *name, const hr_av_stream *s, const uint8_t *config, size_t size, char *error) {
+// Those that make other frames of a file than it has, or that undo a limit.
+static int is_ours(const char *option) {
+	static const char *const names[] = {"skip_frame", "max_pixels", "max_samples", "codec_whitelist", "lowres"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(option, names[i]) == 0)
+			return 1;
+	return 0;
+}
+
+// Of decoders that need a device. A machine without it has them, too.
+enum { machines = AV_CODEC_CAP_HARDWARE | AV_CODEC_CAP_HYBRID };
+
+// without_decoder names the decoders that could be used in place of one that cannot.
+static int without_decoder(enum AVCodecID id, const char *codec, const char *name, int exists, char *error) {
+	char all[HR_AV_TEXT / 2] = "";
+	size_t at = 0;
+	void *place = NULL;
+	for (const AVCodec *c; (c = av_codec_iterate(&place)) != NULL;)
+		if (c->id == id && av_codec_is_decoder(c) && !(c->capabilities & machines) && at < sizeof all)
+			at += snprintf(all + at, sizeof all - at, "%s%s", at > 0 ? ", " : "", c->name);
+	snprintf(error, HR_AV_TEXT, exists ? "the decoder %.40s cannot be used for %.40s: choose one of %s" : "there is no decoder %.40s: %.40s is decoded by %s", name, codec, all);
+	return HR_AV_UNSUPPORTED;
+}
+
+// options_of reads options, and refuses those that this opens nothing with.
+static int options_of(AVDictionary **to, const AVCodec *codec, const char *options, char *error) {
+	enum { most_threads = 64 }; // each holds frames
+	char named[64];
+	int result = av_dict_parse_string(to, options, "=", ":", 0);
+	if (result < 0)
+		return hr_told(HR_AV_UNSUPPORTED, error, "options of a decoder must be as in name=value:name=value, not ", options);
+	const AVDictionaryEntry *e = NULL;
+	while ((e = av_dict_get(*to, "", e, AV_DICT_IGNORE_SUFFIX)) != NULL)
+		if (strstr(e->key, "threads") != NULL && strtoll(e->value, NULL, 10) > most_threads)
+			return hr_told(HR_AV_UNSUPPORTED, error, "a decoder may have 64 threads, not ", e->value);
+		else if (is_ours(e->key))
+			return hr_told(HR_AV_UNSUPPORTED, error, "frames are exact, and limits stay: leave out the option ", e->key);
+	if (hr_opens_files(codec->priv_class, options, 0, named, sizeof named) || hr_opens_files(avcodec_get_class(), options, 0, named, sizeof named)) {
+		snprintf(error, HR_AV_TEXT, "the option %.60s of the decoder %.60s may open a file", named, codec->name);
+		return HR_AV_UNSUPPORTED;
+	}
+	return 0;
+}
+
+static int open_codec(AVCodecContext *c, const AVCodec *codec, AVDictionary **options, char *error) {
+	int result = avcodec_open2(c, codec, options);
+	const AVDictionaryEntry *left = av_dict_get(*options, "", NULL, AV_DICT_IGNORE_SUFFIX);
+	if (result >= 0 && left != NULL) {
+		snprintf(error, HR_AV_TEXT, "the decoder %s has no option %.100s", codec->name, left->key);
+		return HR_AV_UNSUPPORTED;
+	}
+	return result < 0 ? hr_failed(result, error) : 0;
+}
+
+static int open_named(hr_av_decoder **to, const char *name, const char *chosen, const char *options, const hr_av_stream *s, const uint8_t *config, size_t size, char *error) {
 	hr_said[0] = 0;
 	*to = NULL;
 	if (size > 1 << 26)
@@ -179,28 +233,46 @@ static int open_decoder(hr_av_decoder **to, const char *name, const hr_av_stream
 	}
 	if (codec->type != (s->audio ? AVMEDIA_TYPE_AUDIO : AVMEDIA_TYPE_VIDEO))
 		return hr_told(HR_AV_UNSUPPORTED, error, s->audio ? "no codec of sound: " : "no codec of pictures: ", name);
+	if (chosen[0] != 0) {
+		const AVCodec *other = avcodec_find_decoder_by_name(chosen);
+		if (other == NULL || other->id != codec->id || other->capabilities & machines)
+			return without_decoder(codec->id, name, chosen, other != NULL, error);
+		codec = other;
+	}
+	AVDictionary *given = NULL;
+	int result = options_of(&given, codec, options, error);
+	if (result < 0) {
+		av_dict_free(&given);
+		return result;
+	}
 
 	hr_av_decoder *d = calloc(1, sizeof *d);
-	if (d == NULL)
+	if (d == NULL) {
+		av_dict_free(&given);
 		return hr_failed(AVERROR(ENOMEM), error);
+	}
 	enum { pixel = 32 }; // four channels of floats, and as much again
 	d->allowed = hr_allow((int64_t)s->width * s->height * pixel);
 	d->codec = avcodec_alloc_context3(codec);
 	d->packet = av_packet_alloc();
 	d->frame = av_frame_alloc();
-	int result = AVERROR(ENOMEM);
+	result = AVERROR(ENOMEM);
 	if (d->codec != NULL && d->packet != NULL && d->frame != NULL)
 		result = set(d->codec, s, config, size);
-	if (result == 0)
-		result = avcodec_open2(d->codec, codec, NULL);
+	result = result == 0 ? open_codec(d->codec, codec, &given, error) : hr_failed(result, error);
+	av_dict_free(&given);
 	if (result == 0 && s->rate > 0)
 		d->codec->sample_rate = s->rate;
 	if (result < 0) {
 		close_decoder(d);
-		return hr_failed(result, error);
+		return result;
 	}
 	*to = d;
 	return 0;
+}
+
+static int open_decoder(hr_av_decoder **to, const char *name, const hr_av_stream *s, const uint8_t *config, size_t size, char *error) {
+	return open_named(to, name, "", "", s, config, size, error);
 }
 
 // ── Packets
@@ -364,6 +436,7 @@ const hr_av hr_av_1 = {
 	.writer_like = hr_writer_like,
 	.reader_only = hr_reader_only,
 	.files = hr_files,
+	.open_named = open_named,
 };
 
 // FFmpeg prints to the standard error otherwise, where an engine has nothing to print.

@@ -16,6 +16,7 @@ from ._recipe.arguments import (
     number_of,
     numbers_for,
     numbers_of,
+    option_text,
     optional,
     range_of,
     seconds_of,
@@ -319,6 +320,8 @@ class Operations:
         damaged: Literal["error", "keep"] | None = None,
         mask: str | None = None,
         max_pixels: int | None = None,
+        decoder: str | None = None,
+        decoder_options: Mapping[str, Any] | str | None = None,
         field: str | None = None,
         to: str | None = None,
     ) -> Pipeline:
@@ -363,6 +366,9 @@ class Operations:
             damaged: `"error"`, the default: a damaged frame makes a bad sample; `"keep"`: it stays as the decoder concealed it, or black.
             mask: with `"keep"`: a field for which frames are damaged, bool [frames]; by default none.
             max_pixels: largest frame decoded, in pixels; by default 178,956,970, which is also the most.
+            decoder: FFmpeg's name of the decoder, as in `libdav1d`; by default its usual one.
+            decoder_options: the decoder's options, as in `threads=4:framethreads=2`. One thread is the default, as a loader decodes as many
+                videos at once as there are cores.
             field: the field with the file's path or content, which is removed; by default where `files` put it.
             to: the field for the clip, by default `"video"`.
         """
@@ -391,6 +397,8 @@ class Operations:
             "damaged": damaged,
             "mask": mask,
             "max_pixels": optional("max_pixels", max_pixels),
+            "decoder": decoder,
+            "decoder_options": None if decoder_options is None else option_text("decoder_options", decoder_options),
             "field": field,
             "to": to,
         }
@@ -420,6 +428,8 @@ class Operations:
         damaged: Literal["error", "keep"] | None = None,
         mask: str | None = None,
         max_pixels: int | None = None,
+        decoder: str | None = None,
+        decoder_options: Mapping[str, Any] | str | None = None,
         field: str | None = None,
         to: str | None = None,
     ) -> Pipeline:
@@ -456,6 +466,8 @@ class Operations:
             damaged: as for `decode_video`.
             mask: as for `decode_video`.
             max_pixels: as for `decode_video`.
+            decoder: as for `decode_video`.
+            decoder_options: as for `decode_video`.
             field: as for `decode_video`.
             to: the field for the clip, by default `"video"`.
         """
@@ -481,6 +493,8 @@ class Operations:
             "damaged": damaged,
             "mask": mask,
             "max_pixels": optional("max_pixels", max_pixels),
+            "decoder": decoder,
+            "decoder_options": None if decoder_options is None else option_text("decoder_options", decoder_options),
             "field": field,
             "to": to,
         }

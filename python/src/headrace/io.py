@@ -20,7 +20,7 @@ from __future__ import annotations
 import functools
 import json
 import os
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -449,6 +449,8 @@ def load_video(
     stream: int | None = None,
     max_pixels: int | None = None,
     max_bytes: int | None = None,
+    decoder: str | None = None,
+    decoder_options: Mapping[str, Any] | str | None = None,
 ) -> Array:
     """Decode frames of a video, [frames, height, width, 3].
 
@@ -479,6 +481,9 @@ def load_video(
         stream: which video stream; by default the one players show.
         max_pixels: largest frame decoded, in pixels.
         max_bytes: largest file read unless `src` is a path; by default 1 GiB.
+        decoder: FFmpeg's name of the decoder: `"libdav1d"`; by default its usual one.
+        decoder_options: options of the decoder: `{"threads": 4}`. One thread is the default; frames of several key frames are decoded on
+            all cores anyway.
 
     Returns:
         The frames, yours to keep and write to.
@@ -512,6 +517,8 @@ def load_video(
         stream=stream,
         max_pixels=max_pixels,
         max_bytes=max_bytes,
+        decoder=decoder,
+        decoder_options=decoder_options,
     )
     return _video("load_video", src, what, max_bytes)
 

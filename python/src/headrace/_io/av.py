@@ -139,6 +139,8 @@ def stream_video(
     max_pixels: int | None = None,
     max_bytes: int | None = None,
     time_limit: float | None = None,
+    decoder: str | None = None,
+    decoder_options: Mapping[str, Any] | str | None = None,
 ) -> VideoStream:
     """Decode a video of any length piece by piece.
 
@@ -164,6 +166,8 @@ def stream_video(
         max_pixels: likewise.
         max_bytes: likewise.
         time_limit: seconds that opening, and each piece, may take; beyond it MediaError is raised. By default no limit.
+        decoder: as for `load_video`.
+        decoder_options: likewise.
 
     Raises:
         MediaError: if there is no video that can be decoded; from the iterator, if a frame is damaged.
@@ -180,6 +184,8 @@ def stream_video(
         aspect=aspect,
         max_pixels=max_pixels,
         max_bytes=max_bytes,
+        decoder=decoder,
+        decoder_options=decoder_options,
     )
     asked = window(start, end, "video" if stream is None else f"v:{whole_number('stream', stream)}")
     asked["stride"] = _count("stride", stride)

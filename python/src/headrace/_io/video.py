@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
 
+from .._recipe.arguments import option_text
 from ..errors import MediaError, WrongType
 from .audio import number_of, whole
 
@@ -85,6 +86,8 @@ def asked(
     short: str | None = None,
     orient: bool | None = None,
     fps: Any = None,
+    decoder: str | None = None,
+    decoder_options: Any = None,
     **numbers: Any,
 ) -> bytes:
     """The task, as docs/protocol.md has it. Numbers are whole ones among the arguments of decode_video."""
@@ -102,6 +105,12 @@ def asked(
         raise MediaError("headrace: io: width and height go together: give both, or neither")
     video: dict[str, Any] = {"aspect": aspect, "mode": mode, "dtype": dtype, "color": color, "short": short, "orient": orient}
     video |= {name: None if n is None else whole(name, n) for name, n in numbers.items()}
+    if decoder is not None:
+        if not isinstance(decoder, str):
+            raise WrongType(f"headrace: io: decoder is {decoder!r}: must be FFmpeg's name of a decoder, as in 'libdav1d'")
+        video["decoder"] = decoder
+    if decoder_options is not None:
+        video["decoder_options"] = option_text("decoder_options", decoder_options)
     if isinstance(start, str):
         video["start"] = start
     elif start is not None:

@@ -176,6 +176,20 @@ def dtype_name(value: Any) -> str:
     raise RecipeError(f"headrace: dtype is {value!r}: must be the name of a dtype, such as 'int32'")
 
 
+def option_text(name: str, value: Any) -> str:
+    """Options as FFmpeg reads them; text stays."""
+    if isinstance(value, str):
+        return value
+    if not hasattr(value, "items"):
+        raise RecipeError(f"headrace: {name} is {value!r}: must be a dict of names and values, or text as FFmpeg reads it")
+    pairs = {str(k): str(int(v) if isinstance(v, bool) else v) for k, v in value.items()}
+    return ":".join(f"{_escaped(k)}={_escaped(v)}" for k, v in pairs.items())
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([\\':=])", r"\\\1", text)
+
+
 def numbers_of(name: str, value: Any) -> float | list[float]:
     return [number_of(name, n) for n in value] if is_several(value) else number_of(name, value)
 
