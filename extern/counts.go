@@ -31,6 +31,9 @@ func (p *Pool) Links() []LinkStats {
 	return p.function.Chain.Stats()
 }
 
+// Elsewhere reports whether its workers are processes, not threads of the program.
+func (p *Pool) Elsewhere() bool { return p.workers.server != nil }
+
 // Stage is the name that it was opened with.
 func (p *Pool) Stage() string { return p.o.Stage }
 

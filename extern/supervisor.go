@@ -30,7 +30,7 @@ func (s *supervisor) run() {
 	for {
 		w.queue.Renew(&s.entry)
 		if w.server != nil {
-			w.server.Prepare(s.stop, child.Options{Heap: w.heap.File, Tell: w.tell}, w.imports())
+			w.server.Prepare(s.stop, child.Options{Heap: w.heap.File, Tell: w.tell, Imported: w.hasImported}, w.imports())
 		}
 		if w.queue.Ended(&s.entry) {
 			return

@@ -3,6 +3,7 @@ package extern
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/headrace/headrace/extern/internal/child"
 	"github.com/headrace/headrace/extern/internal/pack"
@@ -26,7 +27,8 @@ type team struct {
 	functions []*function
 	forgotten []removal // of users that have left
 	log       func(Line)
-	lost      error // Aggregate: why the last process ended
+	imported  child.Import // by the server, for these processes
+	lost      error        // Aggregate: why the last process ended
 	closed    bool
 }
 
@@ -89,6 +91,21 @@ func (t *team) imports() (modules []string) {
 		modules = append(modules, fn.imports...)
 	}
 	return modules
+}
+
+// hasImported counts an import of the server.
+func (t *team) hasImported(i child.Import) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.imported.Add(i)
+}
+
+// Imported returns the modules that were imported for these workers before they were
+// forked, and how long that took.
+func (t *team) Imported() (modules []string, took, cpu time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.imported.Modules), t.imported.Time, t.imported.CPU
 }
 
 // first returns the first function, or one that stands for all if there is none.

@@ -57,6 +57,10 @@ type Function struct {
 	Restarts int64         `json:"restarts" counter:"processes" doc:"processes that have replaced others"`
 	PIDs     []int         `json:"pids" doc:"the processes that run now"`
 	Spawned  string        `json:"spawned,omitempty" doc:"why workers were not forked from one that has imported their modules"`
+
+	Imported   []string      `json:"imported,omitempty" doc:"modules imported before workers were forked, listed by the first function"`
+	ImportTime time.Duration `json:"import_ns,omitempty" gauge:"ns" doc:"how long that took"`
+	ImportCPU  time.Duration `json:"import_cpu_ns,omitempty" gauge:"ns" doc:"its CPU time"`
 }
 
 // Since returns the counts since an earlier snapshot. Amounts held now, such as memory,

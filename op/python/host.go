@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/headrace/headrace/arena"
 	"github.com/headrace/headrace/extern"
@@ -263,6 +264,7 @@ func (h *Host) Stats() (all []stats.Function) {
 	if h == nil {
 		return nil
 	}
+	modules, took, cpu := h.imported()
 	for _, p := range h.Calls {
 		s := p.Pool.Stats()
 		for i, l := range p.Pool.Links() {
@@ -271,10 +273,26 @@ func (h *Host) Stats() (all []stats.Function) {
 			if i == 0 { // a chain is given samples once
 				f.BytesIn, f.BytesOut = s.BytesIn, s.BytesOut
 			}
+			if p.Pool.Elsewhere() {
+				f.Imported, f.ImportTime, f.ImportCPU = modules, took, cpu
+				modules, took, cpu = nil, 0, 0
+			}
 			all = append(all, f)
 		}
 	}
 	return all
+}
+
+// imported returns the modules that were imported for all workers of the loader, those
+// of trials too, and how long that took.
+func (h *Host) imported() (modules []string, took, cpu time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, w := range h.sets() {
+		more, its, itsCPU := w.Imported()
+		modules, took, cpu = append(modules, more...), took+its, cpu+itsCPU
+	}
+	return modules, took, cpu
 }
 
 // Refuses returns an error if the function of a stage cannot have so many workers.

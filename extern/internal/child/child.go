@@ -47,8 +47,11 @@ type Options struct {
 	Server *Server  // that forks it; nil, or one that cannot: the interpreter is started
 	Heap   *os.File // shared memory
 	Conns  int
-	Tell   func(Line)      // of what it prints and logs
-	stop   <-chan struct{} // closed when it is not wanted any more
+	Tell   func(Line) // of what it prints and logs
+
+	Imported func(Import) // Prepare: reports imports, or nil
+
+	stop <-chan struct{} // closed when it is not wanted any more
 }
 
 // Start starts a process. Besides the standard descriptors it has these: 3 the heap, 4

@@ -1,6 +1,7 @@
 package child
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,9 @@ type Interpreter struct {
 	Environment []string            // "NAME=value"; nil: that of the engine
 	Functions   map[string][]byte   // pickles of callables by their names; others are imported
 	Imports     map[string][]string // modules that these pickles need, by the names of the callables
+	// Code tells what the import of these modules runs: interpreters that are alike in
+	// this, too, share the process that imports. Empty: nobody knows
+	Code string
 
 	Initializer string         // a function that each process calls before it loads others; empty: none
 	Sets        map[string]Set // of workers, by the names that steps call them
@@ -42,7 +46,7 @@ type Set struct {
 // Of returns the interpreter with the settings of a set of workers.
 func (i *Interpreter) Of(s Set) *Interpreter {
 	own := *i
-	own.Initializer = s.Initializer
+	own.Initializer, own.Code = s.Initializer, "" // the set imports what its own functions need
 	if own.Environment == nil {
 		own.Environment = os.Environ()
 	}
@@ -56,6 +60,14 @@ func (i *Interpreter) Of(s Set) *Interpreter {
 	}
 	slices.Sort(own.Environment)
 	return &own
+}
+
+// key returns a value that is equal for interpreters which may share a server.
+func (i *Interpreter) key() any {
+	if i.Code == "" {
+		return i
+	}
+	return fmt.Sprintf("%q", [][]string{{i.Executable, i.Directory, i.Code}, i.Arguments, i.Path, i.Environment})
 }
 
 // Own returns the program whose threads are the workers, or nil if they are processes.

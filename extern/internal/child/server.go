@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -22,8 +23,10 @@ import (
 // started one by one instead.
 type Server struct {
 	python  *Interpreter
+	key     any // in servers
 	uses    int // guarded by the lock of servers
 	starter Starter
+	tell    atomic.Pointer[func(Line)] // of the last user with an import
 
 	asking   chan struct{} // has room for who asks the process something; guards what is below
 	imported map[string]bool
@@ -50,22 +53,39 @@ var errCannotFork = errors.New("extern: workers are not forked here")
 // it is given queue up in one socket.
 const mostForkConns = 200
 
-// servers are those that are in use, by their interpreters.
+// Import lists modules that the process has imported for a user, with their cost.
+type Import struct {
+	Modules []string
+	Time    time.Duration
+	CPU     time.Duration
+}
+
+// Add adds another one.
+func (i *Import) Add(more Import) {
+	i.Modules = append(i.Modules, more.Modules...)
+	i.Time += more.Time
+	i.CPU += more.CPU
+}
+
+// servers are those that are in use, by the keys of their interpreters.
 var servers = struct {
 	mu sync.Mutex
-	of map[*Interpreter]*Server
-}{of: map[*Interpreter]*Server{}}
+	of map[any]*Server
+}{of: map[any]*Server{}}
 
 // ServerOf returns the server of an interpreter. Its process starts with the first
-// Prepare. Close it as often as it was returned.
+// Prepare. Close it as often as it was returned. A server that cannot
+// fork is not shared with new interpreters: their imports may go better.
 func ServerOf(python *Interpreter) *Server {
 	servers.mu.Lock()
 	defer servers.mu.Unlock()
-	s := servers.of[python]
-	if s == nil {
-		s = &Server{python: python, asking: make(chan struct{}, 1), imported: map[string]bool{}, workers: map[int]chan syscall.WaitStatus{}}
+	key := python.key()
+	s := servers.of[key]
+	if s == nil || s.python != python && s.Spawns() != "" {
+		s = &Server{python: python, key: key, asking: make(chan struct{}, 1), imported: map[string]bool{},
+			workers: map[int]chan syscall.WaitStatus{}}
 		s.starter.Open()
-		servers.of[python] = s
+		servers.of[key] = s
 	}
 	s.uses++
 	return s
@@ -76,8 +96,8 @@ func (s *Server) Close() {
 	servers.mu.Lock()
 	s.uses--
 	last := s.uses == 0
-	if last {
-		delete(servers.of, s.python)
+	if last && servers.of[s.key] == s {
+		delete(servers.of, s.key)
 	}
 	servers.mu.Unlock()
 	if !last {
@@ -125,7 +145,7 @@ const patience = time.Second
 
 // Prepare makes the process import modules that functions need, unless it has. It returns
 // when that is done or stop is closed. If a module cannot be imported, the workers report
-// it.
+// it. Modules that were imported are reported to o.Imported.
 func (s *Server) Prepare(stop <-chan struct{}, o Options, modules []string) {
 	select {
 	case s.asking <- struct{}{}:
@@ -157,6 +177,7 @@ func (s *Server) prepare(o Options, modules []string) error {
 	if s.Spawns() != "" || s.process != nil && len(missing) == 0 {
 		return nil
 	}
+	s.tell.Store(&o.Tell)
 	if s.process == nil {
 		if err := s.begin(o); err != nil {
 			return err
@@ -179,9 +200,16 @@ func (s *Server) prepare(o Options, modules []string) error {
 	if err != nil {
 		return err
 	}
-	var r struct{ Spawn string }
+	var r struct {
+		Spawn string        `json:"spawn"`
+		Time  time.Duration `json:"time_ns"`
+		CPU   time.Duration `json:"cpu_ns"`
+	}
 	if err := json.Unmarshal(a.payload, &r); a.kind != wire.KindReady || err != nil {
 		return fmt.Errorf("it said %v: %s", a.kind, a.payload)
+	}
+	if len(missing) > 0 && o.Imported != nil {
+		o.Imported(Import{missing, r.Time, r.CPU})
 	}
 	if r.Spawn != "" {
 		return errors.New(r.Spawn)
@@ -196,6 +224,12 @@ func (s *Server) begin(o Options) error {
 	if s.spawns != "" {
 		return errCannotFork
 	}
+	nothing, err := os.Open(os.DevNull) // not its user's heap, whose memory it would keep from being freed
+	if err != nil {
+		return err
+	}
+	defer nothing.Close()
+	o.Heap, o.Tell = nothing, func(l Line) { (*s.tell.Load())(l) }
 	o.Python, o.Conns, o.Server = s.python, 1, nil
 	process, err := s.starter.spawn(o, "--server")
 	if err != nil {

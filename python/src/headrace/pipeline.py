@@ -16,7 +16,7 @@ from ._recipe.arguments import (
     seconds_of,
     when_of,
 )
-from ._recipe.functions import Function, Names, batched, described, has_functions, importable, is_here, is_main, places, plain
+from ._recipe.functions import USUAL, Function, Names, batched, described, has_functions, importable, is_here, is_main, places, plain
 from ._recipe.step import Step, located
 from ._report.tracebacks import all_briefly, briefly
 from .errors import NoSuchName, RecipeError, WrongType
@@ -141,7 +141,7 @@ def source(
     seed: int = 0,
     generators: Seeds = (),
     sampler: Any = None,
-    where: Where = "process",
+    where: Where = USUAL,
 ) -> Pipeline:
     """Read samples from a Python object: the first step of a pipeline.
 
@@ -517,7 +517,7 @@ class Pipeline(Operations):
         to: Some | None = None,
         gives: Any = None,
         workers: int | None = None,
-        where: Where | Literal["main"] = "process",
+        where: Where | Literal["main"] = USUAL,
         seed: Seeds = (),
         copy: bool = False,
     ) -> Pipeline:
@@ -797,7 +797,12 @@ class Pipeline(Operations):
             except BaseException:
                 connection.close()
                 raise
-        session = Session(connection, Request(recipe, config, python, here), state=state, replay=replay)
+        request = Request(recipe, config, python, here)
+        if python is not None and here is None and not main and not names.sets:
+            from ._loader.imports import movable
+
+            request.movable = movable(self._steps)
+        session = Session(connection, request, state=state, replay=replay)
         from ._loader.loader import Loader
 
         try:

@@ -42,13 +42,14 @@ def warn(payload: bytes) -> None:
 class Request:
     """What a loader asks of each engine that runs it."""
 
-    __slots__ = ("config", "here", "python", "recipe")
+    __slots__ = ("config", "here", "movable", "python", "recipe")
 
     def __init__(self, recipe: dict[str, Any], config: dict[str, Any], python: dict[str, Any] | None, here: Here | None) -> None:
         self.recipe = recipe
         self.config = config
         self.python = python  # how workers call functions; None: there are none
         self.here = here  # threads of this program that call functions
+        self.movable: list[str] = []  # steps that they could do as well, as far as anybody has said
 
 
 class Session:

@@ -44,6 +44,7 @@ class Loop:
                     hand = batches.take(self, deadline)
                 except StopIteration:
                     clock.ends(asked)
+                    run.epoch_ended()
                     raise
                 except BaseException:
                     clock.fails(asked)

@@ -53,6 +53,7 @@ class Run:
         self.errors = Errors()
         self.hand: Hand | None = None  # made and counted by the engine's side, not yet by ours
         self.number = 0  # of the loop that may take batches
+        self.completed = False  # a loop has had all of an epoch
         self.spent = False  # the next loop is what is left of an epoch of which all was taken: nothing
         self.failure: HeadraceError | None = None  # why the stream has ended
         self.stats: dict[str, Any] = {}  # the last ones
@@ -208,10 +209,27 @@ class Run:
         self.stats = session.finish(self.clock.told()) or self.stats
         for note in session.notes:
             warn(note)
+        if self.completed:
+            self.warn_of_imports(self.stats)
         if tracing:  # one that was stopped before knows of then
             from .trace import warn_if_incomplete
 
             warn_if_incomplete(session)
+
+    def epoch_ended(self) -> None:
+        """Note that a loop has had all of its epoch."""
+        self.completed = True
+        if self.config["epochs"] is not None and self.frontier.epoch >= self.config["epochs"] and self.request.movable:
+            from .stats import glance
+
+            self.warn_of_imports(glance(self))
+
+    def warn_of_imports(self, stats: dict[str, Any]) -> None:
+        """Warn once if workers took longer to begin than for all that they have done."""
+        if self.request.movable:
+            from .imports import warn_if_costly
+
+            warn_if_costly(stats.get("functions") or (), self.request.movable)
 
     def drop(self) -> None:
         """End the session."""

@@ -9,7 +9,7 @@ from ..errors import RecipeError
 from .arguments import dtype_name, integer, is_several, optional, truth
 from .executors import calls_of, is_executor, submitting
 from .feed import Feed
-from .functions import BARE, Function, takes_out
+from .functions import BARE, USUAL, Function, takes_out
 from .submitted import Submitted
 from .workers import Workers
 
@@ -70,7 +70,7 @@ def function_arguments(
         function, place, copy = submitting(op, function, executor), Submitted(executor), True
         workers = calls_of(executor) if workers is None else workers
     return {
-        "function": Function(function),
+        "function": Function(function, where is not USUAL),
         "fields": names,
         "to": targets,
         "gives": described,
@@ -347,7 +347,7 @@ def source_arguments(
     if length is not None:
         _check_out("source", obj.__getitem__, ["number"], kinds, where)
     return {
-        "function": Function(obj),
+        "function": Function(obj, where is not USUAL),
         "fields": names,
         "length": length,
         "where": None if where == "process" else where,

@@ -15,16 +15,18 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+USUAL: Any = "".join(("pro", "cess"))  # where= if nobody gives it: equal to a "process" that is given, and another object
 SPAWNED = "__mp_main__"  # what multiprocessing calls the program in processes that it spawns
 
 
 class Function:
     """A function, class or object in a step. The engine gets its name."""
 
-    __slots__ = ("name", "value")
+    __slots__ = ("name", "placed", "value")
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Any, placed: bool = True) -> None:
         self.value = value
+        self.placed = placed  # it was said where it is called, or there is no choice
         self.name = _name(value)
 
     def __eq__(self, other: object) -> bool:

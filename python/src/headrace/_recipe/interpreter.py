@@ -17,6 +17,7 @@ import threading
 from typing import NamedTuple
 
 from ..errors import RecipeError
+from .code import code_of
 from .functions import SPAWNED
 from .hooks import Sent, name_of
 from .shared import Unshared
@@ -51,9 +52,15 @@ def interpreter(
         "path": [os.path.abspath(entry) for entry in sys.path if isinstance(entry, str)],
         "environment": {os.fsdecode(name): os.fsdecode(value) for name, value in os.environb.items()},
         "functions": {name: base64.b64encode(pickle.data).decode() for name, pickle in sent.items()},
+        "code": code_of({module for name in called for module in _modules(sent, name)}),
         "imports": {name: sorted(pickle.modules) for name, pickle in sent.items()},
         "sets": sets,
     }
+
+
+def _modules(sent: Mapping[str, Pickle], name: str) -> set[str]:
+    """The modules of a function: those of its pickle, or the one that it is imported from."""
+    return sent[name].modules if name in sent else {name.partition(":")[0]}
 
 
 def _executable() -> str:

@@ -11,6 +11,7 @@ import os
 import select
 import signal
 import sys
+import time
 
 from . import start
 from .connection import Connection
@@ -82,6 +83,7 @@ class Server:
     def _import(self, modules: list[str]) -> None:
         """Import modules. The answer is why workers cannot be forked, if they cannot."""
         why = ""
+        began, used = time.perf_counter_ns(), time.process_time_ns()
         for module in modules:
             if module in sys.modules:
                 continue
@@ -97,7 +99,8 @@ class Server:
                 why = f"importing {module} {left}"
                 break
         gc.freeze()  # the collector writes into what it looks through, and what is written is not shared
-        self.connection.send(READY, json.dumps({"spawn": why}).encode())
+        took = {"time_ns": time.perf_counter_ns() - began, "cpu_ns": time.process_time_ns() - used}
+        self.connection.send(READY, json.dumps({"spawn": why, **took}).encode())
 
     def _fork(self) -> bool:
         """Fork a worker that has the descriptors which came. Returns whether this is the worker."""

@@ -1,0 +1,131 @@
+"""What importing modules in workers takes is counted, shared between loaders of a program, and said where it is more than the calls."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+
+import pytest
+
+import headrace as hr
+from headrace._loader import imports
+
+MODULE = """
+import os, time
+with open({imported!r}, "a") as file:
+    file.write(f"{{os.getpid()}}\\n")
+end = time.process_time() + {seconds}
+while os.getpid() != {program} and time.process_time() < end:  # it takes this much of CPU time
+    pass
+class Numbers:
+    def __len__(self):
+        return 8
+    def __getitem__(self, i):
+        return {{"n": i}}
+def double(sample):
+    return {{"n": 2 * sample["n"] + {add}, "parent": os.getppid()}}
+"""
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    """Writes the module of the functions, and imports it here."""
+    monkeypatch.setattr(imports, "_warned", False)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def write(seconds=0.3, add=0):
+        text = MODULE.format(imported=str(tmp_path / "imported"), program=os.getpid(), seconds=seconds, add=add)
+        (tmp_path / "slow_import.py").write_text(text)
+        sys.modules.pop("slow_import", None)
+        return __import__("slow_import").double
+
+    yield write
+    sys.modules.pop("slow_import", None)
+
+
+def importers(tmp_path):
+    return [pid for pid in (tmp_path / "imported").read_text().split() if int(pid) != os.getpid()]
+
+
+def pipeline(function, **options):
+    return hr.source([{"n": i} for i in range(8)], where="here").map(function, **options).batch(4)
+
+
+def numbers(loader):
+    return [int(n) for batch in loader for n in batch["n"]]
+
+
+def test_loaders_of_one_program_share_imports(module, tmp_path):
+    function = module(0)
+    with pipeline(function).loader(epochs=1) as train, pipeline(function).loader(epochs=1) as val:
+        assert numbers(train) == numbers(val) == list(range(0, 16, 2))
+        first, second = (next(f for f in loader.stats()["functions"] if f["stage"] == "map") for loader in (train, val))
+    assert len(importers(tmp_path)) == 1
+    assert "slow_import" in first["imported"]
+    assert "imported" not in second
+    with pipeline(function).loader(epochs=1) as later:  # the process has ended with the last of them
+        numbers(later)
+    assert len(importers(tmp_path)) == 2
+
+
+def test_a_module_that_was_changed_is_imported_again(module, tmp_path):
+    with pipeline(module(0)).loader(epochs=1) as before:
+        assert numbers(before) == list(range(0, 16, 2))
+        with pipeline(module(0, add=1000)).loader(epochs=1) as after:
+            assert numbers(after) == list(range(1000, 1016, 2))
+    assert len(importers(tmp_path)) == 2
+
+
+def test_another_environment_imports_again(module, tmp_path, monkeypatch):
+    function = module(0)
+    with pipeline(function).loader(epochs=1) as one:
+        monkeypatch.setenv("SLOW_IMPORT", "1")
+        with pipeline(function).loader(epochs=1) as other:
+            assert numbers(one) == numbers(other)
+    assert len(importers(tmp_path)) == 2
+
+
+@pytest.mark.parametrize("closed", [False, True], ids=["at the end", "when closed"])
+def test_imports_that_take_more_than_all_calls_are_said(module, monkeypatch, closed):
+    monkeypatch.setattr(imports, "_LEAST", 100_000_000)
+    module()
+    dataset = sys.modules["slow_import"].Numbers()
+    loader = hr.source(dataset).batch(4).loader(epochs=None if closed else 1)
+    said = r'importing slow_import for workers took .* source\(…, where="here"\)'
+    if closed:
+        for _ in loader:
+            pass
+        with pytest.warns(hr.HeadraceWarning, match=said):
+            loader.close()
+    else:
+        with pytest.warns(hr.HeadraceWarning, match=said):
+            numbers(loader)
+        loader.close()
+    functions = loader.stats()["functions"]
+    assert sum(f.get("import_cpu_ns", 0) for f in functions) > 100_000_000
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        imports.warn_if_costly(functions, ["map"])  # once in a program
+
+
+def slow(sample):
+    import time
+
+    time.sleep(0.3)
+    return sample
+
+
+def test_nothing_is_said_where_the_place_was_given_or_calls_take_longer(module, monkeypatch):
+    monkeypatch.setattr(imports, "_LEAST", 100_000_000)
+    function = module()
+    samples = hr.source([{"n": i} for i in range(2)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for one in (
+            samples.map(function, where="process"),
+            samples.map(function).filter(lambda n: True, fields="n"),
+            samples.map(lambda s: slow(function(s))),
+        ):
+            with one.batch(2).loader(epochs=1) as loader:
+                list(loader)
