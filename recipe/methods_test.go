@@ -98,7 +98,7 @@ var ofCalls = map[string]spelling{
 	"to":                 {hint: "Some", doc: "as for map"},
 	"gives":              {hint: "Any", doc: "as for map"},
 	"workers":            {hint: "int", doc: "as for map"},
-	"where":              {hint: "Where", usual: `"process"`, doc: "as for map"},
+	"where":              {hint: "Where", usual: "USUAL", doc: "as for map"},
 	"seed":               {hint: "Seeds", usual: "()", doc: "as for map"},
 	"copy":               {hint: "bool", usual: "False", doc: "as for map"},
 }
@@ -192,6 +192,7 @@ from __future__ import annotations
 
 from ._recipe.arguments import (
 %[1]s)
+from ._recipe.functions import USUAL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ func interpreter(p *wire.Python, program *extern.Program) (*extern.Interpreter, 
 		return nil, nil
 	}
 
-	i := &extern.Interpreter{Functions: p.Functions, Imports: p.Imports, Code: p.Code, Program: program}
+	i := &extern.Interpreter{Functions: p.Functions, Imports: p.Imports, Modules: p.Modules, Code: p.Code, Program: program}
 	var err error
 	text := func(p wire.Path) string {
 		var path recipe.Path

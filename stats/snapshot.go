@@ -56,6 +56,7 @@ type Function struct {
 	BytesOut int64         `json:"bytes_out" counter:"bytes" doc:"bytes that workers sent back, likewise"`
 	Restarts int64         `json:"restarts" counter:"processes" doc:"processes that have replaced others"`
 	PIDs     []int         `json:"pids" doc:"the processes that run now"`
+	Here     bool          `json:"here,omitempty" doc:"threads of the program make the calls, or its executor"`
 	Spawned  string        `json:"spawned,omitempty" doc:"why workers were not forked from one that has imported their modules"`
 
 	Imported   []string      `json:"imported,omitempty" doc:"modules imported before workers were forked, listed by the first function"`

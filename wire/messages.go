@@ -41,6 +41,7 @@ type Python struct {
 	Environment map[string]Path      `json:"environment"` // nil: the engine's
 	Functions   map[string][]byte    `json:"functions"`   // by their names in the recipe, pickles of those that are not imported
 	Imports     map[string][]string  `json:"imports"`     // modules that these pickles need, by the same names
+	Modules     []string             `json:"modules"`     // those of all functions, which are imported before workers are forked
 	Code        string               `json:"code"`        // equal where importing modules runs the same code; empty: unknown
 	Sets        map[string]PythonSet `json:"sets"`        // of workers that steps name
 }

@@ -273,7 +273,7 @@ func (h *Host) Stats() (all []stats.Function) {
 			if i == 0 { // a chain is given samples once
 				f.BytesIn, f.BytesOut = s.BytesIn, s.BytesOut
 			}
-			if p.Pool.Elsewhere() {
+			if f.Here = !p.Pool.Elsewhere(); !f.Here {
 				f.Imported, f.ImportTime, f.ImportCPU = modules, took, cpu
 				modules, took, cpu = nil, 0, 0
 			}

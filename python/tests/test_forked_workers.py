@@ -223,7 +223,7 @@ def test_a_fork_that_goes_wrong_is_tried_again(module, name, fault):
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
 def test_a_fork_that_always_goes_wrong_ends_the_run(module, fault, words, on_error):
     look = module.write(FAULTS.format(name="fork", wrong="bool", fault=fault)).look
-    pipeline = hr.source([{"n": i} for i in range(24)]).map(look, gives=GIVES, workers=3).batch(1)
+    pipeline = hr.source([{"n": i} for i in range(24)], where="here").map(look, gives=GIVES, workers=3).batch(1)
     with pytest.raises(hr.HeadraceError, match=words):
         with pipeline.loader(epochs=1, on_error=on_error) as loader:
             list(loader)
@@ -269,8 +269,8 @@ def test_an_import_that_fails_in_workers(module, text):
 
 def test_a_loader_is_closed_while_an_import_hangs(module):
     function = module.write("if HERE: time.sleep(1000)\n").look
-    pipeline = hr.source([{"n": 1}]).map(function, gives={"pid": "int64", "parent": "int64", "numbers": ("float64", 3)}).batch(1)
-    with pipeline.loader(epochs=1):
+    gives = {"pid": "int64", "parent": "int64", "numbers": ("float64", 3)}
+    with hr.source([{"n": 1}], where="here").map(function, gives=gives).batch(1).loader(epochs=1):
         assert within(60, module.importers)
         engine, began = engine_pid(), time.monotonic()
     assert time.monotonic() - began < 12  # after 15 s the client would have killed the engine

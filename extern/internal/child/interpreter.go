@@ -19,6 +19,7 @@ type Interpreter struct {
 	Environment []string            // "NAME=value"; nil: that of the engine
 	Functions   map[string][]byte   // pickles of callables by their names; others are imported
 	Imports     map[string][]string // modules that these pickles need, by the names of the callables
+	Modules     []string            // that are imported before any worker is forked
 	// Code tells what the import of these modules runs: interpreters that are alike in
 	// this, too, share the process that imports. Empty: nobody knows
 	Code string
@@ -46,7 +47,7 @@ type Set struct {
 // Of returns the interpreter with the settings of a set of workers.
 func (i *Interpreter) Of(s Set) *Interpreter {
 	own := *i
-	own.Initializer, own.Code = s.Initializer, "" // the set imports what its own functions need
+	own.Initializer, own.Modules, own.Code = s.Initializer, nil, "" // the set imports what its own functions need
 	if own.Environment == nil {
 		own.Environment = os.Environ()
 	}

@@ -169,7 +169,7 @@ func (s *Server) Prepare(stop <-chan struct{}, o Options, modules []string) {
 // prepare is Prepare for a caller that holds asking.
 func (s *Server) prepare(o Options, modules []string) error {
 	missing := []string{}
-	for _, m := range modules {
+	for _, m := range slices.Concat(modules, s.python.Modules) {
 		if !s.imported[m] && !slices.Contains(missing, m) {
 			missing = append(missing, m)
 		}

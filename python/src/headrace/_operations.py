@@ -25,6 +25,7 @@ from ._recipe.arguments import (
     truth,
     weights_of,
 )
+from ._recipe.functions import USUAL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -506,7 +507,7 @@ class Operations:
         *,
         fields: Some | None = None,
         workers: int | None = None,
-        where: Where = "process",
+        where: Where = USUAL,
         seed: Seeds = (),
         copy: bool = False,
     ) -> Pipeline:
@@ -545,7 +546,7 @@ class Operations:
         to: Some | None = None,
         gives: Any = None,
         workers: int | None = None,
-        where: Where = "process",
+        where: Where = USUAL,
         seed: Seeds = (),
         copy: bool = False,
     ) -> Pipeline:

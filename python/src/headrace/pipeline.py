@@ -354,7 +354,7 @@ class Pipeline(Operations):
         *,
         fields: Some | None = None,
         workers: int | None = None,
-        where: Where = "process",
+        where: Where = USUAL,
     ) -> Pipeline:
         """Send each sample to one of several branches, and continue with what any of them returns.
 
@@ -575,7 +575,7 @@ class Pipeline(Operations):
         fields: Some | None = None,
         gives: Any = None,
         workers: int | None = None,
-        where: Where = "process",
+        where: Where = USUAL,
         seed: Seeds = (),
         copy: bool = False,
     ) -> Pipeline:

@@ -44,6 +44,7 @@ class Record:
         self.kept: list[Any] = []
         self.timed = self.again = 0
         self.seconds = self.waited = self.again_seconds = 0.0
+        self.places = ""  # where the functions of a loader of Headrace are called, and what that costs
 
     def headspace(self) -> Headspace:
         return Headspace(self.timed, self.seconds, self.waited, self.again_seconds / max(self.again, 1) * self.timed)
@@ -92,6 +93,7 @@ class Watch:
                 record.timed += 1
                 if record.timed == self.batches:
                     settle()
+                    record.places = places_of(loader)
                 record.seconds += perf_counter() - asked
                 record.waited += waited
             del stream  # its workers have nothing more to do
@@ -127,6 +129,15 @@ def own(batch: Any) -> Any:
         return copy.deepcopy(batch)
     except Exception:
         return batch
+
+
+def places_of(loader: Any) -> str:
+    """Where a loader of Headrace has functions called; "" for others."""
+    if "headrace" not in sys.modules or not isinstance(loader, sys.modules["headrace"].Loader):
+        return ""
+    from .imports import explained
+
+    return explained(loader.stats().get("functions") or (), loader._run.request.movable)
 
 
 def length_of(loader: Any) -> int | None:
@@ -179,6 +190,7 @@ class Finder:
 def report(record: Record) -> str:
     found = record.headspace()
     text = f"explain: {record.name}, {found.batches} batches as they come and {record.again} kept\n{found}\n"
+    text += record.places and record.places + "\n"
     if found.ratio < 1.05:
         return text + "Your own step takes all of the time: look for what is slow there."
     if record.name.startswith("Headrace"):

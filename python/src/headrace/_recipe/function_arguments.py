@@ -32,7 +32,7 @@ def function_arguments(
     to: str | Iterable[str] | None = None,
     gives: Any = None,
     workers: int | None = None,
-    where: str | Workers | Executor = "process",
+    where: str | Workers | Executor = USUAL,
     seed: str | Iterable[str] = (),
     copy: bool = False,
 ) -> dict[str, Any]:

@@ -224,7 +224,7 @@ def places(chain: Iterable[dict[str, Any]]) -> Iterable[tuple[str, str]]:
                 yield inside["function"], inside.get("where") or "process"
         if args.get("keys"):
             yield args["keys"], args.get("where") or "process"
-        for steps in (*args.get("of", ()), *(branch["steps"] for branch in args.get("branches", ()))):
+        for steps in chains_in(args):
             yield from places(steps)
 
 
@@ -232,7 +232,11 @@ def has_functions(chain: Iterable[dict[str, Any]]) -> bool:
     """Whether workers do any of the steps."""
     for step in chain:
         args = step[operation(step)] or {}
-        inside = [*args.get("of", ()), *(branch["steps"] for branch in args.get("branches", ()))]
-        if "function" in args or args.get("collate") or any(map(has_functions, inside)):
+        if "function" in args or args.get("collate") or any(map(has_functions, chains_in(args))):
             return True
     return False
+
+
+def chains_in(args: dict[str, Any]) -> list[Sequence[dict[str, Any]]]:
+    """The chains of steps in a step's arguments: inputs and branches."""
+    return [*args.get("of", ()), *(branch["steps"] for branch in args.get("branches", ()))]

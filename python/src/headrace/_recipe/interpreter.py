@@ -45,6 +45,7 @@ def interpreter(
     if hooks and called:
         with_hooks = functools.partial(_with_hooks, _pickled_hooks(hooks))
         sent = {name: with_hooks(sent.get(name), name) for name in called}
+    modules = {module for name in called for module in _modules(sent, name)}
     return {
         "executable": _executable(),
         "arguments": _flags(),
@@ -52,7 +53,9 @@ def interpreter(
         "path": [os.path.abspath(entry) for entry in sys.path if isinstance(entry, str)],
         "environment": {os.fsdecode(name): os.fsdecode(value) for name, value in os.environb.items()},
         "functions": {name: base64.b64encode(pickle.data).decode() for name, pickle in sent.items()},
-        "code": code_of({module for name in called for module in _modules(sent, name)}),
+        # A worker that was forked for the first function would import what the others need, and so would each of its siblings.
+        "modules": [] if sets else sorted(modules),
+        "code": code_of(modules),
         "imports": {name: sorted(pickle.modules) for name, pickle in sent.items()},
         "sets": sets,
     }
