@@ -181,7 +181,7 @@ func others() string {
 
 // converters are what the methods may need of arguments.py.
 const converters = "at_least_one dtype_name integer integer_list integers name_of names_of number_of numbers_for numbers_of" +
-	" optional range_of seconds_of size_of start_of truth weights_of"
+	" option_text optional range_of seconds_of size_of start_of truth weights_of"
 
 const moduleForm = `"""The methods of pipelines whose arguments are those of a recipe.
 
