@@ -96,7 +96,8 @@ func begin[T interface{ Close() }](ctx context.Context, s *ioSession, open func(
 
 func (t *task) framesOptions() recode.FramesOptions {
 	return recode.FramesOptions{
-		Window: t.av().window, Stride: t.av().Stride, Pixels: t.clip.Options(), Steps: t.steps, Choice: t.clip.Choice(),
+		Window: t.av().window, Stride: t.av().Stride, Pixels: t.clip.Options(), Steps: t.steps, Planes: t.clip.PlanesAsked(),
+		Choice: t.clip.Choice(),
 	}
 }
 
@@ -109,8 +110,8 @@ func (s *ioSession) openFrames(ctx context.Context) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	form := on.Form()
-	return s.jsonResult(ctx, map[string]any{"height": form.Height, "width": form.Width})
+	width, height := on.Size()
+	return s.jsonResult(ctx, map[string]any{"height": height, "width": width})
 }
 
 func (s *ioSession) openSamples(ctx context.Context) (*result, error) {
@@ -135,8 +136,8 @@ func (s *ioSession) openMedia(ctx context.Context) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	form := on.Form()
-	return s.jsonResult(ctx, map[string]any{"height": form.Height, "width": form.Width, "sample_rate": on.Rate(),
+	width, height := on.Size()
+	return s.jsonResult(ctx, map[string]any{"height": height, "width": width, "sample_rate": on.Rate(),
 		"channels": on.Channels()})
 }
 

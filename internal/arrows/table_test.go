@@ -632,6 +632,7 @@ var arrows = []arrow{
 	{"media/recode", "media/sound", "mixing and resampling"},
 	{"media/recode", "media/sound/coded", "how many samples packets have"},
 	{"media/recode", "media/video", "decoded frames become images"},
+	{"media/recode", "media/yuv", "frames that stay planes"},
 	{"media/recode", "store", "the error about what is too large"},
 	{"media/recode/places", "media/av", "streams and their times"},
 	{"media/recode/places", "media/av/packets", "packets, and what they are of"},

@@ -228,21 +228,25 @@ func tellPicture(c *C.hr_av_frame, to *Image) {
 		return
 	}
 	for i := range count {
-		part := c.component[i]
-		p.Parts[i] = yuv.Part{
-			Step: int(part.step), Shift: int(part.shift), Stride: int(c.stride[part.plane]),
-		}
-		window(c, p, i)
+		width, height := p.PartSize(i)
+		p.Parts[i] = partOf(c, i, width, height)
+	}
+	// Alpha comes after the colours: fourth, or second of gray.
+	if alpha := count | 1; c.component[alpha].depth == c.component[0].depth {
+		p.Alpha = partOf(c, alpha, p.Width, p.Height)
 	}
 }
 
-// window makes a slice of the memory of one part: from its first byte in the row that
-// comes first in memory to its last byte in the one that comes last.
-func window(f *C.hr_av_frame, p *yuv.Picture, i int) {
-	part, c := &p.Parts[i], f.component[i]
-	width, height := p.PartSize(i)
+// partOf returns a component with a slice of its memory: from its first byte in the row
+// that comes first in memory to its last byte in the one that comes last.
+func partOf(f *C.hr_av_frame, i, width, height int) yuv.Part {
+	c := f.component[i]
+	part := yuv.Part{Step: int(c.step), Shift: int(c.shift), Stride: int(f.stride[c.plane])}
 	first := unsafe.Add(unsafe.Pointer(f.plane[c.plane]), c.offset)
-	length := (width-1)*part.Step + p.SampleBytes(i)
+	length := (width-1)*part.Step + 1
+	if c.shift+c.depth > 8 {
+		length++
+	}
 	if part.Stride < 0 { // the rows are upside down
 		part.First = (height - 1) * -part.Stride
 		first = unsafe.Add(first, -part.First)
@@ -251,6 +255,7 @@ func window(f *C.hr_av_frame, p *yuv.Picture, i int) {
 		length += (height - 1) * part.Stride
 	}
 	part.Data = unsafe.Slice((*byte)(first), length)
+	return part
 }
 
 // sitings are those of chroma by FFmpeg's numbers, which are H.273's and 1; without one

@@ -14,6 +14,7 @@ import (
 	headers "github.com/headrace/headrace/media/av/slices"
 	"github.com/headrace/headrace/media/ffmpeg"
 	"github.com/headrace/headrace/media/video"
+	"github.com/headrace/headrace/media/yuv"
 )
 
 // FramesOptions say which frames are wanted, and how they come out.
@@ -23,6 +24,9 @@ type FramesOptions struct {
 	Pixels media.Options // how they are decoded
 	Steps  []media.Step  // what is done to them; nothing that draws
 	Choice av.Choice
+	// Planes are the layout of frames that stay planes, without a size if they keep
+	// their own; nil: they become images.
+	Planes *yuv.Planes
 }
 
 // Frames decodes a video from its beginning to its end, with memory for one decoder. It
@@ -47,9 +51,11 @@ type Frames struct {
 	droppable func([]byte) bool
 	lost      func([]byte) bool
 
-	frame ffmpeg.Frame
-	plan  media.Plan
-	rgb   []byte
+	frame  ffmpeg.Frame
+	plan   media.Plan
+	planes *video.PlanesWriter // nil: frames become images
+	form   media.Form          // of a frame
+	rgb    []byte
 }
 
 // fed is a packet that the decoder was given.
@@ -93,7 +99,18 @@ func (f *Frames) open() (err error) {
 		return err
 	}
 	f.droppable, f.lost = headers.Droppable(s.Codec, s.Config), headers.Lost(s.Codec, s.Config)
-	return f.planFor(s.Width, s.Height, &f.plan)
+	if err := f.planFor(s.Width, s.Height, &f.plan); err != nil {
+		return err
+	}
+	f.form = f.plan.Form()
+	if l := f.options.Planes; l != nil {
+		sized := *l
+		if sized.Width == 0 {
+			sized.Width, sized.Height = f.plan.Width, f.plan.Height
+		}
+		f.planes, f.form = video.NewPlanesWriter(sized, &f.plan), video.PlanesForm(sized)
+	}
+	return nil
 }
 
 func (f *Frames) planFor(width, height int, plan *media.Plan) error {
@@ -103,7 +120,15 @@ func (f *Frames) planFor(width, height int, plan *media.Plan) error {
 }
 
 // Form is that of a frame.
-func (f *Frames) Form() media.Form { return f.plan.Form() }
+func (f *Frames) Form() media.Form { return f.form }
+
+// Size returns that of the image that a frame shows.
+func (f *Frames) Size() (width, height int) {
+	if l := f.options.Planes; l != nil && l.Width != 0 {
+		return l.Width, l.Height
+	}
+	return f.plan.Width, f.plan.Height
+}
 
 // Next decodes frames, as many as times has room for, side by side to memory, and says
 // when they are displayed. It returns fewer at the end, and none after it.
@@ -293,6 +318,9 @@ func (f *Frames) lasts(p *packets.Packet) int64 {
 // draw writes the frame.
 func (f *Frames) draw(to []byte, pts int64) error {
 	p, plan := &f.frame.Image.Picture, &f.plan
+	if f.planes != nil {
+		return f.planes.Draw(to, &video.Frame{Picture: *p, Format: f.frame.Format})
+	}
 	if p.Kind == 0 {
 		return fmt.Errorf("%w: frames of the format %s", media.ErrUnsupported, f.frame.Format)
 	}

@@ -111,7 +111,7 @@ func (h *handle) frame(dst []byte, stride int, p *yuv.Picture, plan *media.Plan,
 	if s.Pads() { // what is filled is mirrored, too
 		flipX, flipY, rest.Turn = false, false, s.Turn
 	}
-	small, err := h.frames.resize(p, s, flipX, flipY, false)
+	small, err := h.frames.resize(p, s, flipX, flipY, 0, 0)
 	if err != nil {
 		return err
 	}
@@ -139,9 +139,10 @@ func (h *handle) frame(dst []byte, stride int, p *yuv.Picture, plan *media.Plan,
 // transposed is the orientation that exchanges rows and columns.
 const transposed = 5
 
-// ResizePlanes resizes a frame of 8 bits, whose parts are planes, to one of 4:2:0 with
-// chroma sited as before, and gives it to use, which must not keep it.
-func (Runner) ResizePlanes(p *yuv.Picture, width, height int, use func(*yuv.Picture) error) error {
+// ResizePlanes resizes a frame of 8 bits, whose parts are planes, to one with chroma for
+// each 1<<chromaX columns and 1<<chromaY rows, sited as before, and gives it to use,
+// which must not keep it.
+func (Runner) ResizePlanes(p *yuv.Picture, width, height, chromaX, chromaY int, use func(*yuv.Picture) error) error {
 	if !inPlanes(p) {
 		return fmt.Errorf("%w: resizing planes of %d bits", yuv.ErrUnsupported, p.Bits)
 	}
@@ -159,22 +160,20 @@ func (Runner) ResizePlanes(p *yuv.Picture, width, height int, use func(*yuv.Pict
 	defer C.hr_frame_trim(h.frames.c)
 	whole := media.Rect{Width: width, Height: height}
 	s := media.Stage{Crop: media.Rect{Width: p.Width, Height: p.Height}, Width: width, Height: height, Window: whole, Turn: 1}
-	small, err := h.frames.resize(p, &s, false, false, true)
+	small, err := h.frames.resize(p, &s, false, false, chromaX, chromaY)
 	if err != nil {
 		return err
 	}
 	return use(small)
 }
 
-// resize makes all planes of the size that is visible of a stage or, if halved, those of
-// chroma of half of that. The result is in the memory of f.
-func (f *frames) resize(p *yuv.Picture, s *media.Stage, flipX, flipY, halved bool) (*yuv.Picture, error) {
+// resize makes all planes of the size that is visible of a stage, chroma with a sample
+// for each 1<<chromaX columns and 1<<chromaY rows. The result is in the memory of f.
+func (f *frames) resize(p *yuv.Picture, s *media.Stage, flipX, flipY bool, chromaX, chromaY int) (*yuv.Picture, error) {
 	v, part := s.Visible(), s.Part.Of(s.Crop)
 	n := parts(p)
-	small := &yuv.Picture{Kind: p.Kind, Width: v.Width, Height: v.Height, Bits: 8, Matrix: p.Matrix, Full: p.Full, Siting: p.Siting}
-	if halved {
-		small.ChromaX, small.ChromaY = 1, 1
-	}
+	small := &yuv.Picture{Kind: p.Kind, Width: v.Width, Height: v.Height, Bits: 8, Matrix: p.Matrix, Full: p.Full, Siting: p.Siting,
+		ChromaX: chromaX, ChromaY: chromaY}
 	var planes [2]C.hr_frame_plane
 	var first [3]*C.uint8_t
 	var axes [4]C.hr_axis
@@ -185,8 +184,10 @@ func (f *frames) resize(p *yuv.Picture, s *media.Stage, flipX, flipY, halved boo
 		if i > 0 {
 			across.subsample(p.ChromaX, p.Siting != yuv.Centre)
 			down.subsample(p.ChromaY, p.Siting == yuv.TopLeft)
-			if halved {
+			for range chromaX {
 				across.halve(p.Siting != yuv.Centre)
+			}
+			for range chromaY {
 				down.halve(p.Siting == yuv.TopLeft)
 			}
 		}

@@ -286,7 +286,7 @@ func TestPlanesAreInPlace(t *testing.T) {
 					}
 					return byte(20 + (x+y)<<chroma + noise) // a level for a pixel
 				})
-				err := Runner{}.ResizePlanes(p, size[0], size[1], func(small *yuv.Picture) error {
+				err := Runner{}.ResizePlanes(p, size[0], size[1], 1, 1, func(small *yuv.Picture) error {
 					if err := small.Check(); err != nil || small.Width != size[0] || small.Height != size[1] || small.ChromaX != 1 || small.Siting != siting {
 						t.Fatalf("%+v: %v", small, err)
 					}
@@ -334,7 +334,7 @@ func TestPlanesAreInPlace(t *testing.T) {
 	}
 	deep := frameOf(8, 8, 1, 1, 0, yuv.Left, func(int, int, int) byte { return 1 })
 	deep.Bits = 10
-	if err := (Runner{}).ResizePlanes(deep, 4, 4, func(*yuv.Picture) error { return nil }); err == nil {
+	if err := (Runner{}).ResizePlanes(deep, 4, 4, 1, 1, func(*yuv.Picture) error { return nil }); err == nil {
 		t.Error("planes of 10 bits were resized")
 	}
 }

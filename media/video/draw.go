@@ -29,14 +29,15 @@ func Draw(dst []byte, stride int, p *yuv.Picture, plan *media.Plan, o media.Opti
 			return err
 		}
 	}
-	wide := o.DType == tensor.Uint16
+	to := yuv.Target{Data: dst, Stride: stride, Wide: o.DType == tensor.Uint16, Channels: o.Color.Channels()}
 	if plan.Plain() {
-		return yuv.Convert(yuv.Target{Data: dst, Stride: stride, Wide: wide}, p)
+		return yuv.Convert(to, p)
 	}
 	form := o.Form()
 	form.Width, form.Height = p.Width, p.Height
 	pixels := room(form)
-	if err := yuv.Convert(yuv.Target{Data: pixels.Data, Stride: pixels.Stride, Wide: wide}, p); err != nil {
+	to.Data, to.Stride = pixels.Data, pixels.Stride
+	if err := yuv.Convert(to, p); err != nil {
 		return err
 	}
 	return media.CurrentRunner().Run(dst, stride, pixels, plan)

@@ -2,13 +2,19 @@ package yuv
 
 import "encoding/binary"
 
-// Convert writes an image as RGB pixels, at its own size.
+// Convert writes an image as pixels, at its own size.
 func Convert(to Target, p *Picture) error {
 	if err := p.Check(); err != nil {
 		return err
 	}
 	if err := to.check(p); err != nil {
 		return err
+	}
+	switch to.Channels {
+	case 1:
+		return toGray(to, p)
+	case 4:
+		return toRGBA(to, p)
 	}
 	return convert(to, p, p.factors(to.Wide))
 }
@@ -50,11 +56,12 @@ func Plain(to Target, p *Picture, f Factors) error {
 func (p *Picture) level(i, x, y int, f Factors) int64 { return p.sample(i, x, y, f.Depth) << f.Parts }
 
 // sample returns a sample of a part, rounded to a depth if it has more bits.
-func (p *Picture) sample(i, x, y, depth int) int64 {
-	part := &p.Parts[i]
+func (p *Picture) sample(i, x, y, depth int) int64 { return p.sampleOf(&p.Parts[i], x, y, depth) }
+
+func (p *Picture) sampleOf(part *Part, x, y, depth int) int64 {
 	at := part.Data[part.First+y*part.Stride+x*part.Step:]
 	v := int64(at[0])
-	if p.SampleBytes(i) == 2 {
+	if p.bytesOf(part) == 2 {
 		v = int64(binary.LittleEndian.Uint16(at))
 	}
 	v = v >> part.Shift & (1<<p.Bits - 1)

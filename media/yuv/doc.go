@@ -1,6 +1,6 @@
-// Package yuv makes RGB pixels of the planes that video decoders give: luma and chroma of
-// 8 to 16 bits, chroma at a half or a quarter of the size or at all of it, gray, and RGB
-// of other orders and depths.
+// Package yuv makes RGB, RGBA or gray pixels of the planes that video decoders give: luma
+// and chroma of 8 to 16 bits, chroma at a half or a quarter of the size or at all of it,
+// gray, and RGB of other orders and depths.
 //
 // This package is the definition, in integers alone;
 // github.com/headrace/headrace/media/yuv/fast computes the same bytes in C. Chroma is

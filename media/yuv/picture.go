@@ -59,14 +59,28 @@ type Picture struct {
 	Matrix           Matrix
 	Full             bool    // the range: black is 0, not 16 of 255
 	Parts            [3]Part // Y, Cb, Cr or R, G, B; of gray the first
+	Alpha            Part    // a sample for each pixel, of as many bits, whose range is full; without Data, all is opaque
 }
 
-// Target is where RGB pixels go: 3 bytes each or, if Wide, 3 words of 16 bits, the lower
-// byte first. A row begins Stride bytes after the one before.
+// Target is where pixels go: a byte for each channel or, if Wide, a word of 16 bits, the
+// lower byte first. A row begins Stride bytes after the one before.
 type Target struct {
-	Data   []byte
-	Stride int
-	Wide   bool
+	Data     []byte
+	Stride   int
+	Wide     bool
+	Channels int // 3, which 0 means: RGB; 4: RGB and alpha; 1: luma, expanded to the full range
+}
+
+// row is the number of bytes of a row.
+func (t Target) row(width int) int {
+	n := width * 3
+	if t.Channels != 0 {
+		n = width * t.Channels
+	}
+	if t.Wide {
+		n *= 2
+	}
+	return n
 }
 
 // ErrUnsupported says that images of this kind cannot be converted.
@@ -81,8 +95,10 @@ func (p *Picture) PartSize(i int) (width, height int) {
 }
 
 // SampleBytes returns the size of a part's samples, 1 or 2.
-func (p *Picture) SampleBytes(i int) int {
-	if p.Bits+p.Parts[i].Shift > 8 {
+func (p *Picture) SampleBytes(i int) int { return p.bytesOf(&p.Parts[i]) }
+
+func (p *Picture) bytesOf(part *Part) int {
+	if p.Bits+part.Shift > 8 {
 		return 2
 	}
 	return 1
@@ -117,6 +133,9 @@ func (p *Picture) Check() error {
 			return fmt.Errorf("media/yuv: component %d of an image of %d×%d pixels has too little data", i, p.Width, p.Height)
 		}
 	}
+	if p.Alpha.Data != nil && !p.within(&p.Alpha, p.Width, p.Height) {
+		return fmt.Errorf("media/yuv: alpha of an image of %d×%d pixels has too little data", p.Width, p.Height)
+	}
 	return nil
 }
 
@@ -124,24 +143,25 @@ const maxSide = 1 << 20 // so that no product overflows
 
 // fits tells whether all samples of a part are in its data.
 func (p *Picture) fits(i int) bool {
-	part, bytes := &p.Parts[i], p.SampleBytes(i)
+	width, height := p.PartSize(i)
+	return p.within(&p.Parts[i], width, height)
+}
+
+func (p *Picture) within(part *Part, width, height int) bool {
+	bytes := p.bytesOf(part)
 	switch {
 	case part.Step < bytes, part.Step > 64,
 		part.Shift < 0, p.Bits+part.Shift > 16,
 		part.Stride > 1<<40, part.Stride < -1<<40: // so that no product overflows
 		return false
 	}
-	width, height := p.PartSize(i)
 	low, high := part.First, part.First+(height-1)*part.Stride
 	return min(low, high) >= 0 && max(low, high)+(width-1)*part.Step+bytes <= len(part.Data)
 }
 
 // check returns an error if an image does not fit.
 func (t Target) check(p *Picture) error {
-	row := 3 * p.Width
-	if t.Wide {
-		row *= 2
-	}
+	row := t.row(p.Width)
 	if t.Stride < row || len(t.Data) < (p.Height-1)*t.Stride+row {
 		return fmt.Errorf("media/yuv: a target of %d bytes, %d a row, for %d×%d pixels", len(t.Data), t.Stride, p.Width, p.Height)
 	}

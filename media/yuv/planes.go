@@ -7,17 +7,21 @@ import (
 	"github.com/headrace/headrace/media/internal/orient"
 )
 
-// Planes is how the planes of a frame of 4:2:0 follow each other in memory, in rows of
-// one length: first those of luma, then chroma.
+// Planes is how the planes of a frame follow each other in memory, in rows of one length:
+// first those of luma, then chroma.
 type Planes struct {
-	Width, Height int  // of the frame
-	Interleaved   bool // Cb and Cr are side by side, as in NV12; otherwise all of Cb comes first, as in I420
-	Wide          bool // a sample has two bytes, the lower first
+	Width, Height    int  // of the frame
+	ChromaX, ChromaY int  // as of a Picture: 1 and 1 are 4:2:0, 1 and 0 are 4:2:2
+	Interleaved      bool // Cb and Cr are side by side, as in NV12; otherwise all of Cb comes first, as in I420
+	Wide             bool // a sample has two bytes, the lower first
 }
 
-// Shape is that of the array with all planes. Its columns are even: where the frame's are
-// not, rows of luma end with the last sample again.
-func (l Planes) Shape() (rows, columns int) { return l.Height + (l.Height+1)/2, l.Width + l.Width&1 }
+// Shape is that of the array with all planes. Its columns are as many as those of chroma
+// stand for: where the frame has fewer, rows of luma end with the last sample again.
+func (l Planes) Shape() (rows, columns int) {
+	width, height := l.Chroma()
+	return l.Height + 2*height>>l.ChromaX, width << l.ChromaX
+}
 
 // Bytes is the size of the array.
 func (l Planes) Bytes() int {
@@ -29,23 +33,25 @@ func (l Planes) Bytes() int {
 }
 
 // Chroma is the size of the planes of chroma.
-func (l Planes) Chroma() (width, height int) { return (l.Width + 1) / 2, (l.Height + 1) / 2 }
-
-// Is420 reports whether a frame has planes of 4:2:0, or luma alone, for which chroma of
-// grey is written.
-func (p *Picture) Is420() bool {
-	return p.Kind == Gray || p.Kind == YUV && p.ChromaX == 1 && p.ChromaY == 1
+func (l Planes) Chroma() (width, height int) {
+	return (l.Width + 1<<l.ChromaX - 1) >> l.ChromaX, (l.Height + 1<<l.ChromaY - 1) >> l.ChromaY
 }
 
-// Write copies the planes of a frame that has this size and is Is420. Samples stay as
+// Has reports whether a frame has these planes, whatever its size, or luma alone, for
+// which chroma of grey is written.
+func (l Planes) Has(p *Picture) bool {
+	return p.Kind == Gray || p.Kind == YUV && p.ChromaX == l.ChromaX && p.ChromaY == l.ChromaY
+}
+
+// Write copies the planes of a frame that has them and this size. Samples stay as
 // they are, unless they have more bits than a byte and must become bytes: then they are
 // rounded.
 func (l Planes) Write(to []byte, p *Picture) error {
 	if err := p.Check(); err != nil {
 		return err
 	}
-	if !p.Is420() || p.Width != l.Width || p.Height != l.Height || len(to) < l.Bytes() {
-		return fmt.Errorf("%w: planes of %d×%d pixels into %d bytes for 4:2:0 of %d×%d", ErrUnsupported,
+	if !l.Has(p) || p.Width != l.Width || p.Height != l.Height || len(to) < l.Bytes() {
+		return fmt.Errorf("%w: planes of %d×%d pixels into %d bytes for planes of %d×%d", ErrUnsupported,
 			p.Width, p.Height, len(to), l.Width, l.Height)
 	}
 	bytes := 1
@@ -56,8 +62,8 @@ func (l Planes) Write(to []byte, p *Picture) error {
 	for y := range l.Height {
 		row := to[y*columns*bytes:][:columns*bytes]
 		l.row(row, bytes, p, 0, y)
-		if l.Width&1 == 1 {
-			copy(row[l.Width*bytes:], row[(l.Width-1)*bytes:l.Width*bytes])
+		for x := l.Width; x < columns; x++ {
+			copy(row[x*bytes:], row[(x-1)*bytes:x*bytes])
 		}
 	}
 

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// planar is a frame of 4:2:0 with rows of chroma from below, and samples of 16 bits where
+// planar is a frame with rows of chroma from below, and samples of 16 bits where
 // there are more than 8.
-func planar(width, height, bits int) *Picture {
-	p := &Picture{Kind: YUV, Width: width, Height: height, Bits: bits, ChromaX: 1, ChromaY: 1, Matrix: BT601}
+func planar(width, height, bits, chromaX, chromaY int) *Picture {
+	p := &Picture{Kind: YUV, Width: width, Height: height, Bits: bits, ChromaX: chromaX, ChromaY: chromaY, Matrix: BT601}
 	for i := range p.Parts {
 		bytes := p.SampleBytes(i)
 		w, h := p.PartSize(i)
@@ -33,9 +33,12 @@ func planar(width, height, bits int) *Picture {
 func TestPlanesHaveEverySample(t *testing.T) {
 	for _, size := range [][2]int{{1, 1}, {2, 2}, {7, 5}, {8, 5}, {5, 8}, {33, 17}} {
 		for _, bits := range []int{8, 10, 16} {
-			for _, l := range []Planes{{}, {Interleaved: true}, {Wide: true}, {Interleaved: true, Wide: true}} {
+			for _, l := range []Planes{
+				{ChromaX: 1, ChromaY: 1}, {ChromaX: 1, ChromaY: 1, Interleaved: true}, {ChromaX: 1, ChromaY: 1, Wide: true},
+				{ChromaX: 1, ChromaY: 1, Interleaved: true, Wide: true}, {ChromaX: 1}, {ChromaX: 1, Wide: true}, {}, {Wide: true},
+			} {
 				l.Width, l.Height = size[0], size[1]
-				p := planar(l.Width, l.Height, bits)
+				p := planar(l.Width, l.Height, bits, l.ChromaX, l.ChromaY)
 				to := make([]byte, l.Bytes())
 				if err := l.Write(to, p); err != nil {
 					t.Fatal(err)
@@ -80,7 +83,7 @@ func TestPlanesHaveEverySample(t *testing.T) {
 }
 
 func TestPlanesApart(t *testing.T) {
-	p := planar(7, 4, 10)
+	p := planar(7, 4, 10, 1, 1)
 	for _, wide := range []bool{false, true} {
 		a := p.Apart(6, wide)
 		if err := a.Check(); err != nil || a.Width != 4 || a.Height != 7 {
@@ -104,18 +107,18 @@ func TestPlanesApart(t *testing.T) {
 }
 
 func TestPlanesOfOtherFramesAreRefused(t *testing.T) {
-	l := Planes{Width: 8, Height: 4}
+	l := Planes{Width: 8, Height: 4, ChromaX: 1, ChromaY: 1}
 	to := make([]byte, l.Bytes())
-	other := planar(8, 4, 8)
+	other := planar(8, 4, 8, 1, 1)
 	other.ChromaX = 0
-	short := planar(8, 4, 8)
+	short := planar(8, 4, 8, 1, 1)
 	short.Parts[2].Data = short.Parts[2].Data[:3]
-	for _, p := range []*Picture{planar(8, 6, 8), other, short} {
+	for _, p := range []*Picture{planar(8, 6, 8, 1, 1), other, short} {
 		if l.Write(to, p) == nil {
 			t.Errorf("%+v was written", p)
 		}
 	}
-	if err := l.Write(to[1:], planar(8, 4, 8)); !errors.Is(err, ErrUnsupported) {
+	if err := l.Write(to[1:], planar(8, 4, 8, 1, 1)); !errors.Is(err, ErrUnsupported) {
 		t.Error(err)
 	}
 }

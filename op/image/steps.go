@@ -67,8 +67,7 @@ func (p *Steps) Run(ctx context.Context, it *record.Record, t *core.Tool) error 
 		it.Values.Forget(p.From)
 	}
 	if p.planes() {
-		shape := form.Shape()
-		it.Values.Arrays[p.To.At] = record.Array{Shape: shape[:len(shape)-1], Data: to.Data[:form.Bytes()]}
+		it.Values.Arrays[p.To.At] = record.Array{Shape: form.Shape(), Data: to.Data[:form.Bytes()]}
 	} else {
 		it.Values.Images[p.To.At] = to
 	}

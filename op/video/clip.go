@@ -29,7 +29,7 @@ type VideoClip struct {
 	steps  []media.Step
 	plan   media.Plan
 	form   media.Form
-	planes *planesWriter // nil: frames are images
+	planes *video.PlanesWriter // nil: frames are images
 }
 
 // OpenClip finds the packets of a file, and those of a clip, to whose frames steps are
@@ -158,11 +158,7 @@ func (c *VideoClip) Form() media.Form { return c.form }
 
 // Shape returns the shape of the array with the clip.
 func (c *VideoClip) Shape() tensor.Shape {
-	shape := c.form.Shape()
-	if c.planes != nil {
-		shape = shape[:len(shape)-1]
-	}
-	return shape
+	return c.form.Shape()
 }
 
 // VideoInfo describes a video.

@@ -58,7 +58,7 @@ type DecodeVideo struct {
 	Aspect    string      `json:"aspect,omitempty" choices:"stored,square" default:"stored"`
 	Mode      string      `json:"mode,omitempty" choices:"exact,fast" default:"exact"`
 	DType     string      `json:"dtype,omitempty" python:"a dtype" choices:"uint8,uint16" default:"uint8"`
-	Color     string      `json:"color,omitempty" choices:"rgb,yuv420,nv12" default:"rgb"`
+	Color     string      `json:"color,omitempty" choices:"rgb,gray,rgba,yuv420,nv12,yuv422,yuv444" default:"rgb"`
 	Size      recipe.Size `json:"size,omitzero" doc:"with planes: resize frames to [height, width]; by default they keep their size"`
 	Matrix    string      `json:"matrix,omitempty"`
 	Damaged   string      `json:"damaged,omitempty" choices:"error,keep" default:"error"`
@@ -91,10 +91,11 @@ func (*DecodeVideo) Docs() map[string]string {
 			"few levels off",
 		"dtype": "uint8: 8 bits; uint16: of full scale: 10-bit videos keep their bits. Planes keep the video's " +
 			"own numbers",
-		"color": "rgb: for image operations; 'yuv420' and 'nv12' leave 4:2:0 planes, half the bytes, for " +
-			"conversion on a device, as by 'hr.torch.to_rgb': luma, then Cb and Cr, one after the other (yuv420) " +
-			"or interleaved (nv12). A frame is [height + height / 2, width], rounded up; an odd width repeats " +
-			"luma's last column. No image operation may follow",
+		"color": "rgb, gray and rgba, [height, width, 3, 1 or 4], are for image operations: gray is luma of full " +
+			"range, rgba is opaque where the video has no alpha. The others are planes for conversion on a device, " +
+			"as by 'hr.torch.to_rgb', without image operations: luma, then Cb and Cr, one after the other or, with " +
+			"'nv12', interleaved. A frame is [height + height / 2, width] with 'yuv420' and 'nv12', [2 · height, " +
+			"width] with 'yuv422' and [3, height, width] with 'yuv444'; an odd width repeats luma's last column",
 		"matrix": "with planes: a field for their colours, int64 [4]: the matrix's number in ITU-T H.273, 1 for " +
 			"full range, chroma location (0 left, 1 centre, 2 top left), bits of a sample; by default none",
 		"damaged": "error: a damaged frame makes a bad sample; keep: it stays as the decoder concealed it, or " +
@@ -184,27 +185,35 @@ func (d *DecodeVideo) Options() media.Options {
 	if d.DType == "uint16" {
 		o.DType = tensor.Uint16
 	}
+	if !d.Planes() {
+		o.Color, _ = media.ParseColor(d.Color)
+	}
 	return o
 }
 
 // Planes reports whether frames stay planes, as the decoder has them.
-func (d *DecodeVideo) Planes() bool { return d.Color == "yuv420" || d.Color == "nv12" }
+func (d *DecodeVideo) Planes() bool {
+	_, is := video.PlanesOf[d.Color]
+	return is
+}
 
 // PlanesOf are the planes of an upright frame of this size.
 func (d *DecodeVideo) PlanesOf(width, height int) yuv.Planes {
 	if h, w := d.Size.Both(); h != 0 {
 		width, height = w, h
 	}
-	return yuv.Planes{Width: width, Height: height, Interleaved: d.Color == "nv12", Wide: d.DType == "uint16"}
+	l := video.PlanesOf[d.Color]
+	l.Width, l.Height, l.Wide = width, height, d.DType == "uint16"
+	return l
 }
 
-// Form returns the form of clips. Planes are gray images of so many rows.
+// Form returns the form of clips.
 func (d *DecodeVideo) Form() media.Form {
 	f := d.Options().Form()
 	if d.Planes() {
-		f.Color = media.Gray
-		if d.Size.Height != 0 {
-			f.Height, f.Width = d.PlanesOf(0, 0).Shape()
+		f = video.PlanesForm(d.PlanesOf(1, 1))
+		if d.Size.Height == 0 {
+			f.Height, f.Width = media.Unknown, media.Unknown
 		}
 	}
 	f.Frames = media.Unknown
@@ -234,7 +243,7 @@ func (d *DecodeVideo) Completed() (*DecodeVideo, error) {
 
 	switch sized := d.Size != (recipe.Size{}); {
 	case sized && !d.Planes():
-		errs = append(errs, recipe.Wrong("size", "is for color \"yuv420\" and \"nv12\": put resize after decode_video"))
+		errs = append(errs, recipe.Wrong("size", "is for planes, as of color \"nv12\": put resize after decode_video"))
 	case sized && d.DType == "uint16":
 		errs = append(errs, recipe.Wrong("size", "is for planes of bytes, but dtype is \"uint16\": leave one of them out"))
 	case sized:
@@ -245,7 +254,7 @@ func (d *DecodeVideo) Completed() (*DecodeVideo, error) {
 	}
 
 	if d.Matrix != "" && !d.Planes() {
-		errs = append(errs, recipe.Wrong("matrix", "is for color \"yuv420\" and \"nv12\": frames are RGB"))
+		errs = append(errs, recipe.Wrong("matrix", "is for planes, as of color \"nv12\", but color is %q", d.Color))
 	}
 	if d.Mask != "" && d.Damaged != "keep" {
 		errs = append(errs, recipe.Wrong("mask", "is for damaged \"keep\": damaged frames make bad samples"))
@@ -295,8 +304,7 @@ func (d *DecodeVideo) Type() sample.Type {
 	if !d.Planes() {
 		return recipe.ImageType(f)
 	}
-	shape := f.Shape()
-	return sample.TensorType(f.DType, shape[:len(shape)-1]...)
+	return sample.TensorType(f.DType, f.Shape()...)
 }
 
 // MatrixType is that of the field Matrix.

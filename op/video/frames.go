@@ -23,7 +23,7 @@ type player struct {
 	chance        media.Rand
 	plan          *media.Plan // for frames of the stream's size
 	video         *opened
-	planes        *planesWriter // that makes frames, instead of steps; nil: they become images
+	planes        *video.PlanesWriter // that makes frames, instead of steps; nil: they become images
 	to            image.FrameWriter
 	rows          []int        // places in the clips, by the frames that go there
 	came, damaged map[int]bool // frames that have come, and those that are not as they should be
@@ -91,12 +91,13 @@ func (y *player) black(n int) error {
 	info := y.video.info()
 	return y.put(n, func(to []byte) error {
 		if y.planes != nil {
-			return y.planes.black(to)
+			y.planes.Black(to)
+			return nil
 		}
 		form := y.decode.Form()
 		form.Width, form.Height = info.Width, info.Height
 		p := y.pixels(form)
-		clear(p.Data)
+		blacken(p)
 		return media.CurrentRunner().Run(to, y.to.One.RowBytes(), p, y.plan)
 	})
 }
@@ -105,7 +106,7 @@ func (y *player) black(n int) error {
 func (y *player) show(n int, f *video.Frame) error {
 	y.came[n], y.damaged[n] = true, f.Damaged
 	if y.planes != nil {
-		return y.put(n, func(to []byte) error { return y.planes.draw(to, f) })
+		return y.put(n, func(to []byte) error { return y.planes.Draw(to, f) })
 	}
 	plan, err := y.planFor(n, f)
 	if err != nil {
@@ -171,5 +172,21 @@ func (y *player) giveBack() {
 	if y.rgb != nil {
 		rgbFrames.Give(y.rgb)
 		y.rgb = nil
+	}
+}
+
+// blacken makes pixels black, and opaque.
+func blacken(p media.Pixels) {
+	clear(p.Data)
+	if p.Color != media.RGBA {
+		return
+	}
+	n := p.DType.Size()
+	for y := range p.Height {
+		for row := p.Row(y); len(row) > 0; row = row[4*n:] {
+			for i := range n {
+				row[3*n+i] = 255
+			}
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/av"
 	"github.com/headrace/headrace/media/video"
+	"github.com/headrace/headrace/media/yuv"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -53,6 +54,15 @@ func (s *Standalone) ResizePlanes(height, width int) (err error) {
 	s.args.Size = recipe.Size{Height: height, Width: width}
 	s.args, err = s.args.Completed()
 	return err
+}
+
+// PlanesAsked returns the layout of frames that stay planes, without a size if they keep
+// their own; nil: they become images.
+func (s Standalone) PlanesAsked() *yuv.Planes {
+	if !s.args.Planes() {
+		return nil
+	}
+	return new(s.args.PlanesOf(0, 0))
 }
 
 // Options returns the options of the pixels.

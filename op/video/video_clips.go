@@ -44,7 +44,7 @@ type VideoClips struct {
 	Aspect    string      `json:"aspect,omitempty" choices:"stored,square" default:"stored" doc:"as for decode_video"`
 	Mode      string      `json:"mode,omitempty" choices:"exact,fast" default:"exact" doc:"as for decode_video"`
 	DType     string      `json:"dtype,omitempty" python:"a dtype" choices:"uint8,uint16" default:"uint8" doc:"as for decode_video"`
-	Color     string      `json:"color,omitempty" choices:"rgb,yuv420,nv12" default:"rgb" doc:"as for decode_video"`
+	Color     string      `json:"color,omitempty" choices:"rgb,gray,rgba,yuv420,nv12,yuv422,yuv444" default:"rgb" doc:"as for decode_video"`
 	Size      recipe.Size `json:"size,omitzero" doc:"as for decode_video"`
 	Matrix    string      `json:"matrix,omitempty" doc:"as for decode_video"`
 	Damaged   string      `json:"damaged,omitempty" choices:"error,keep" default:"error" doc:"as for decode_video"`

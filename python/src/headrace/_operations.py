@@ -16,7 +16,6 @@ from ._recipe.arguments import (
     number_of,
     numbers_for,
     numbers_of,
-    option_text,
     optional,
     range_of,
     seconds_of,
@@ -315,7 +314,7 @@ class Operations:
         aspect: Literal["stored", "square"] | None = None,
         mode: Literal["exact", "fast"] | None = None,
         dtype: Any = None,
-        color: Literal["rgb", "yuv420", "nv12"] | None = None,
+        color: Literal["rgb", "gray", "rgba", "yuv420", "nv12", "yuv422", "yuv444"] | None = None,
         size: Size | None = None,
         matrix: str | None = None,
         damaged: Literal["error", "keep"] | None = None,
@@ -358,9 +357,11 @@ class Operations:
                 levels off.
             dtype: `"uint8"`, the default: 8 bits; `"uint16"`: of full scale: 10-bit videos keep their bits. Planes keep the video's own
                 numbers.
-            color: `"rgb"`, the default: for image operations; `"yuv420"` and `"nv12"` leave 4:2:0 planes, half the bytes, for conversion on
-                a device, as by `hr.torch.to_rgb`: luma, then Cb and Cr, one after the other (yuv420) or interleaved (nv12). A frame is
-                [height + height / 2, width], rounded up; an odd width repeats luma's last column. No image operation may follow.
+            color: rgb, gray and rgba, [height, width, 3, 1 or 4], are for image operations: gray is luma of full range, rgba is opaque
+                where the video has no alpha. The others are planes for conversion on a device, as by `hr.torch.to_rgb`, without image
+                operations: luma, then Cb and Cr, one after the other or, with `"nv12"`, interleaved. A frame is [height + height / 2,
+                width] with `"yuv420"` and `"nv12"`, [2 · height, width] with `"yuv422"` and [3, height, width] with `"yuv444"`; an odd
+                width repeats luma's last column; by default `"rgb"`.
             size: with planes: resize frames to (height, width); by default they keep their size.
             matrix: with planes: a field for their colours, int64 [4]: the matrix's number in ITU-T H.273, 1 for full range, chroma location
                 (0 left, 1 centre, 2 top left), bits of a sample; by default none.
@@ -423,7 +424,7 @@ class Operations:
         aspect: Literal["stored", "square"] | None = None,
         mode: Literal["exact", "fast"] | None = None,
         dtype: Any = None,
-        color: Literal["rgb", "yuv420", "nv12"] | None = None,
+        color: Literal["rgb", "gray", "rgba", "yuv420", "nv12", "yuv422", "yuv444"] | None = None,
         size: Size | None = None,
         matrix: str | None = None,
         damaged: Literal["error", "keep"] | None = None,

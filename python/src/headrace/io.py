@@ -445,7 +445,7 @@ def load_video(
     orient: bool | None = None,
     aspect: Literal["stored", "square"] | None = None,
     dtype: Literal["uint8", "uint16"] | None = None,
-    color: Literal["rgb", "yuv420", "nv12"] | None = None,
+    color: Literal["rgb", "gray", "rgba", "yuv420", "nv12", "yuv422", "yuv444"] | None = None,
     stream: int | None = None,
     max_pixels: int | None = None,
     max_bytes: int | None = None,
@@ -476,8 +476,9 @@ def load_video(
         orient: turn frames as the file says; by default True.
         aspect: `"stored"`, the default, or `"square"`: widen or narrow non-square pixels.
         dtype: `"uint8"`, the default, or `"uint16"`, of full scale.
-        color: `"rgb"`, the default, or `"yuv420"` or `"nv12"`: the video's planes, [frames, height + height / 2, width], as for
-            `decode_video`.
+        color: `"rgb"`, the default; `"gray"`, luma of full range, [frames, height, width, 1]; `"rgba"`, opaque if the video has no alpha;
+            or planes of the video's own numbers, as for `decode_video`: `"yuv420"` and `"nv12"` [frames, height + height / 2, width],
+            `"yuv422"` [frames, 2 * height, width], `"yuv444"` [frames, 3, height, width].
         stream: which video stream; by default the one players show.
         max_pixels: largest frame decoded, in pixels.
         max_bytes: largest file read unless `src` is a path; by default 1 GiB.

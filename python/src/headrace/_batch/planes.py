@@ -12,10 +12,14 @@ if TYPE_CHECKING:
     from typing import Literal
 
 SHARES = {1: (0.2126, 0.0722), 4: (0.30, 0.11), 5: (0.299, 0.114), 6: (0.299, 0.114), 7: (0.212, 0.087), 9: (0.2627, 0.0593)}
+_SHAPES = {
+    "yuv420": "height + height / 2, width", "nv12": "height + height / 2, width", "yuv422": "2 * height, width",
+    "yuv444": "3, height, width",
+}  # fmt: skip
 UNTAGGED = (6, 0, 0, 8)  # BT.601, limited range, chroma on the left, 8 bits
 
 
-def to_rgb(planes: torch.Tensor, color: Literal["yuv420", "nv12"], matrix: torch.Tensor | None = None) -> torch.Tensor:
+def to_rgb(planes: torch.Tensor, color: Literal["yuv420", "nv12", "yuv422", "yuv444"], matrix: torch.Tensor | None = None) -> torch.Tensor:
     """Convert planes of `decode_video(color=…)` to RGB, on their device.
 
         clips = hr.files("films/*.mp4", content=False).decode_video(16, color="nv12", size=(256, 256), matrix="matrix").batch(8)
@@ -25,7 +29,8 @@ def to_rgb(planes: torch.Tensor, color: Literal["yuv420", "nv12"], matrix: torch
     Chroma is interpolated from where the video has its samples.
 
     Args:
-        planes: [..., height + height / 2, width], uint8, or uint16 for videos with more bits.
+        planes: uint8, or uint16 for videos with more bits: [..., height + height / 2, width] of yuv420 and nv12, [..., 2 * height, width]
+            of yuv422, [..., 3, height, width] of yuv444.
         color: how they were decoded.
         matrix: the field of this name, [batch, 4] or [4]; by default BT.601, limited range, chroma on the left, as untagged videos are
             decoded.
@@ -36,11 +41,13 @@ def to_rgb(planes: torch.Tensor, color: Literal["yuv420", "nv12"], matrix: torch
     Raises:
         TypeError: if planes or matrix have another dtype or shape.
     """
-    if color not in ("yuv420", "nv12"):
-        raise WrongType(f"headrace: to_rgb: color is {color!r}: must be 'yuv420' or 'nv12'")
-    if planes.ndim < 2 or planes.shape[-1] % 2 or planes.dtype not in (torch.uint8, torch.uint16):
+    if color not in _SHAPES:
+        raise WrongType(f"headrace: to_rgb: color is {color!r}: must be 'yuv420', 'nv12', 'yuv422' or 'yuv444'")
+    whole = planes.ndim >= 3 and planes.shape[-3] == 3 if color == "yuv444" else planes.ndim >= 2 and planes.shape[-1] % 2 == 0
+    if not whole or (color == "yuv422" and planes.shape[-2] % 2) or planes.dtype not in (torch.uint8, torch.uint16):
         raise WrongType(
-            f"headrace: to_rgb: planes are {planes.dtype} {list(planes.shape)}: must be uint8 or uint16 [..., height + height / 2, width]"
+            f"headrace: to_rgb: planes are {planes.dtype} {list(planes.shape)}: must be uint8 or uint16 [..., {_SHAPES[color]}], as of "
+            f"color={color!r}"
         )
     told = torch.tensor(UNTAGGED) if matrix is None else matrix.cpu()
     if told.shape[-1] != 4 or told.ndim > 2 or (told.ndim == 2 and told.shape[0] != planes.shape[0]):
@@ -55,17 +62,12 @@ def to_rgb(planes: torch.Tensor, color: Literal["yuv420", "nv12"], matrix: torch
 def _converted(planes: torch.Tensor, color: str, matrix: int, full: int, siting: int, bits: int) -> torch.Tensor:
     if matrix not in SHARES:
         raise WrongType(f"headrace: to_rgb: matrix {matrix} of ITU-T H.273: must be {', '.join(map(str, SHARES))}")
-    width = planes.shape[-1]
-    height = planes.shape[-2] * 2 // 3
-    rows = (height + 1) // 2
-    luma = planes[..., :height, :].float()
-    chroma = planes[..., height:, :].float()
-    if color == "nv12":
-        chroma = chroma.unflatten(-1, (width // 2, 2)).movedim(-1, -3)
-    else:
-        chroma = chroma.flatten(-2).unflatten(-1, (2, rows, width // 2))
-    chroma = _wider(chroma, -1, width, 0.5 if siting == 1 else 0.0)
-    chroma = _wider(chroma, -2, height, 0.0 if siting == 2 else 0.5)
+    luma, chroma = _apart(planes, color)
+    height, width = luma.shape[-2:]
+    if color != "yuv444":
+        chroma = _wider(chroma, -1, width, 0.5 if siting == 1 else 0.0)
+    if color in ("yuv420", "nv12"):
+        chroma = _wider(chroma, -2, height, 0.0 if siting == 2 else 0.5)
 
     one = 1 << (bits - 8)
     black, span, colours = (0, 256 * one - 1, 256 * one - 1) if full else (16 * one, 219 * one, 224 * one)
@@ -76,6 +78,19 @@ def _converted(planes: torch.Tensor, color: str, matrix: int, full: int, siting:
     r, b = y + 2 * (1 - red) * v, y + 2 * (1 - blue) * u
     g = y - 2 * (1 - red) * red / green * v - 2 * (1 - blue) * blue / green * u
     return torch.stack((r, g, b), -3).clamp_(0, 1)
+
+
+def _apart(planes: torch.Tensor, color: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """Luma, and chroma as [..., 2, rows, columns]."""
+    if color == "yuv444":
+        return planes[..., 0, :, :].float(), planes[..., 1:, :, :].float()
+    width = planes.shape[-1]
+    height = planes.shape[-2] // 2 if color == "yuv422" else planes.shape[-2] * 2 // 3
+    luma, chroma = planes[..., :height, :].float(), planes[..., height:, :].float()
+    if color == "nv12":
+        return luma, chroma.unflatten(-1, (width // 2, 2)).movedim(-1, -3)
+    rows = height if color == "yuv422" else (height + 1) // 2
+    return luma, chroma.flatten(-2).unflatten(-1, (2, rows, width // 2))
 
 
 def _wider(chroma: torch.Tensor, axis: int, size: int, centre: float) -> torch.Tensor:

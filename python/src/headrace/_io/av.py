@@ -135,6 +135,7 @@ def stream_video(
     orient: bool | None = None,
     aspect: Literal["stored", "square"] | None = None,
     dtype: Literal["uint8", "uint16"] | None = None,
+    color: Literal["rgb", "gray", "rgba", "yuv420", "nv12", "yuv422", "yuv444"] | None = None,
     stream: int | None = None,
     max_pixels: int | None = None,
     max_bytes: int | None = None,
@@ -162,6 +163,7 @@ def stream_video(
         orient: likewise.
         aspect: likewise.
         dtype: likewise.
+        color: likewise.
         stream: likewise.
         max_pixels: likewise.
         max_bytes: likewise.
@@ -180,6 +182,7 @@ def stream_video(
         height=height,
         mode=mode,
         dtype=dtype,
+        color=color,
         orient=None if orient is None else truth("orient", orient),
         aspect=aspect,
         max_pixels=max_pixels,
@@ -258,6 +261,7 @@ def load_media(
     rate: int | None = None,
     channels: int | Literal["mono"] | None = None,
     mode: Literal["exact", "fast"] | None = None,
+    color: Literal["rgb", "gray", "rgba", "yuv420", "nv12", "yuv422", "yuv444"] | None = None,
     audio_dtype: Literal["float32", "int16"] = "float32",
     layout: Literal["T", "TC", "CT"] | None = None,
     stream: int | None = None,
@@ -285,6 +289,7 @@ def load_media(
         rate: as for `load_audio`. A file without audio needs it.
         channels: likewise.
         mode: as for `load_video`.
+        color: likewise.
         audio_dtype: the samples' dtype, as for `load_audio`.
         layout: of samples, likewise.
         stream: which video stream.
@@ -297,7 +302,17 @@ def load_media(
     """
     name = "load_media"
     video = video_asked(
-        "media", start=start, duration=duration, frames=frames, stride=stride, fps=fps, width=width, height=height, mode=mode, stream=stream
+        "media",
+        start=start,
+        duration=duration,
+        frames=frames,
+        stride=stride,
+        fps=fps,
+        width=width,
+        height=height,
+        mode=mode,
+        color=color,
+        stream=stream,
     )
     what = _with_audio(video, "media", rate, channels, audio_dtype, layout, audio_stream, max_bytes)
     arrays, about = unpack(done(name, _joined(what, {}), [source_of(name, src, max_bytes)]))
@@ -316,6 +331,7 @@ def stream_media(
     rate: int | None = None,
     channels: int | Literal["mono"] | None = None,
     mode: Literal["exact", "fast"] | None = None,
+    color: Literal["rgb", "gray", "rgba", "yuv420", "nv12", "yuv422", "yuv444"] | None = None,
     audio_dtype: Literal["float32", "int16"] = "float32",
     layout: Literal["T", "TC", "CT"] | None = None,
     stream: int | None = None,
@@ -342,6 +358,7 @@ def stream_media(
         rate: as for `load_audio`. A file or window without audio needs it.
         channels: likewise.
         mode: as for `load_video`.
+        color: likewise.
         audio_dtype: the samples' dtype, as for `load_audio`.
         layout: of samples, likewise.
         stream: which video stream.
@@ -354,7 +371,7 @@ def stream_media(
         OSError: if the file cannot be read.
     """
     name = "stream_media"
-    video = video_asked("both", width=width, height=height, mode=mode)
+    video = video_asked("both", width=width, height=height, mode=mode, color=color)
     what = _with_audio(video, "both", rate, channels, audio_dtype, layout, audio_stream, max_bytes)
     asked = window(start, end, "video" if stream is None else f"v:{whole_number('stream', stream)}")
     asked["stride"] = _count("stride", stride)

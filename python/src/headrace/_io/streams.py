@@ -48,7 +48,7 @@ class _Stream:
 
 
 class VideoStream(_Stream):
-    """Frames of a video, piece by piece: uint8 or uint16 [frames, height, width, 3]. `stream_video` makes it."""
+    """Frames of a video, piece by piece: uint8 or uint16 [frames, height, width, 3], or as `color=` says. `stream_video` makes it."""
 
     seconds: Array
     """When the frames of the last piece are displayed: float64 [frames]."""

@@ -95,7 +95,7 @@ def asked(
         ("aspect", aspect, ("stored", "square")),
         ("mode", mode, ("exact", "fast")),
         ("dtype", dtype, ("uint8", "uint16")),
-        ("color", color, ("rgb", "yuv420", "nv12")),
+        ("color", color, ("rgb", "gray", "rgba", "yuv420", "nv12", "yuv422", "yuv444")),
         ("short", short, ("repeat", "loop", "black", "error")),
         ("start", start if isinstance(start, str) else None, ("begin", "center")),
     ):
