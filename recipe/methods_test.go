@@ -91,16 +91,18 @@ var exceptions = map[string]spelling{
 var ofCalls = map[string]spelling{
 	"filter.function":    {hint: "Callable[..., Any]", doc: "as for map, but it returns True or False"},
 	"flat_map.function":  {hint: "Callable[..., Any]", doc: "as for map, but it yields samples, or with 'fields' values, or returns a list of these"},
-	"aggregate.function": {hint: "Any", doc: "a class with these methods and without '__init__' arguments, or an object, which is copied"},
+	"aggregate.function": {hint: "Any", doc: "a class with these methods and without '__init__' arguments, or an object, which is copied for each epoch"},
 	"aggregate.fields":   {hint: "Some", doc: "fields passed to 'accumulate' as positional arguments; by default the whole sample"},
-	"aggregate.gives":    {hint: "Any", doc: "the fields it returns, as for map; by default the first sample decides"},
-	"fields":             {hint: "Some", doc: "as for map"},
-	"to":                 {hint: "Some", doc: "as for map"},
-	"gives":              {hint: "Any", doc: "as for map"},
-	"workers":            {hint: "int", doc: "as for map"},
-	"where":              {hint: "Where", usual: "USUAL", doc: "as for map"},
-	"seed":               {hint: "Seeds", usual: "()", doc: "as for map"},
-	"copy":               {hint: "bool", usual: "False", doc: "as for map"},
+	"aggregate.where": {hint: `Literal["process", "thread", "here"]`, usual: "USUAL",
+		doc: "as for map, but it is neither hr.Workers nor an executor"},
+	"aggregate.gives": {hint: "Any", doc: "the fields it returns, as for map; by default the first sample decides"},
+	"fields":          {hint: "Some", doc: "as for map"},
+	"to":              {hint: "Some", doc: "as for map"},
+	"gives":           {hint: "Any", doc: "as for map"},
+	"workers":         {hint: "int", doc: "as for map"},
+	"where":           {hint: "Where", usual: "USUAL", doc: "as for map"},
+	"seed":            {hint: "Seeds", usual: "()", doc: "as for map"},
+	"copy":            {hint: "bool", usual: "False", doc: "as for map"},
 }
 
 // renamed are arguments that have other names in Python.

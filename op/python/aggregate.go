@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/extern"
@@ -22,7 +23,8 @@ var _ = Ops.Add(recipe.Op{
 
 	More: `'accumulate(sample)' is called for each sample in turn, 'flush()' at the end of the epoch. Both return a sample, an
 iterable of samples, or None, and may be generators or async. A parameter 'rng' works as in 'map'. Arrays are copies
-that you may keep. One worker process holds the object, a new one for each epoch.
+that you may keep. One worker process holds the object, a new one for each epoch. With 'where="here"' a thread of your
+program does, and gets objects that cannot be pickled from steps before it that have 'where="here"' too.
 
 To resume within an epoch the object needs 'state_dict()', which returns JSON, arrays, tensors and bytes, at most 1
 MiB, and 'load_state_dict(state)'. Without them such a state is refused when you load it.
@@ -58,6 +60,7 @@ type Aggregate struct {
 	Function string       `json:"function,omitempty" required:"true" example:"windows:Windows"`
 	Fields   []string     `json:"fields,omitzero" example:"[\"image\"]"`
 	Gives    recipe.Gives `json:"gives,omitzero" example:"{\"tokens\": {\"dtype\": \"int64\", \"shape\": [512]}}"`
+	Where    string       `json:"where,omitempty" choices:"process,thread,here"`
 	Seed     []string     `json:"seed,omitzero" example:"[\"random\", \"numpy\"]"`
 }
 
@@ -71,6 +74,8 @@ func (*Aggregate) Docs() map[string]string {
 		"gives": "the fields it returns: \"text\", \"bytes\", \"object\" (any value, as a pickle), or an object " +
 			"with dtype and shape, null for an extent that differs; by default the first sample decides. A result " +
 			"that does not fit fails the last sample passed",
+		"where": "process: a worker process; thread: a thread of one; here: a thread of the Python program itself, " +
+			"which may use the program's objects",
 		"seed": "modules to seed before each call: random, numpy, torch; by default none. An argument named rng " +
 			"needs none",
 	}
@@ -79,13 +84,16 @@ func (*Aggregate) Docs() map[string]string {
 // Python are the arguments as other functions have them: one process calls the object,
 // and gives it what it may keep.
 func (a *Aggregate) Python() recipe.Python {
-	return recipe.Python{Function: a.Function, Fields: a.Fields, Workers: new(1), Seed: a.Seed, Copy: true}
+	return recipe.Python{Function: a.Function, Fields: a.Fields, Workers: new(1), Where: a.Where, Seed: a.Seed, Copy: true}
 }
 
 // Complete implements [recipe.Completer].
 func (a Aggregate) Complete() recipe.Args {
 	if len(a.Seed) == 0 {
 		a.Seed = nil
+	}
+	if a.Where == "process" {
+		a.Where = ""
 	}
 	return &a
 }
@@ -104,6 +112,9 @@ func (a *Aggregate) CheckFailures(f *recipe.Failures) error {
 func (a *Aggregate) Check(in sample.Schema) (sample.Schema, error) {
 	out, err := recipe.ResultOf(in, nil, nil, a.Gives)
 	p := a.Python()
+	if strings.HasPrefix(a.Where, recipe.SetPrefix) || strings.HasPrefix(a.Where, recipe.HerePrefix) {
+		err = errors.Join(recipe.Wrong("where", "is %q: one worker has the object for an epoch, and cannot be shared", a.Where), err)
+	}
 	if err := errors.Join(append(p.CheckCall(in), err)...); err != nil {
 		return nil, err
 	}

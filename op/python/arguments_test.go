@@ -98,9 +98,13 @@ func TestWhatFunctionsOfPythonRefuse(t *testing.T) {
 		`{"map":{"function":"augment"}}`: `step "map" (#2): function is "augment": must be "module:name", such as "transforms:augment"`,
 		`{"filter":{"function":":f"}}`:   `step "filter" (#2): function is ":f": must be "module:name", such as "transforms:augment"`,
 		`{"aggregate":{}}`:               `step "aggregate" (#2): lacks the argument function`,
-		`{"aggregate":{"function":"m:C","fields":["x"],"seed":["time"]}}`: "step \"aggregate\" (#2): fields[0] is an unknown field \"x\": the fields are bytes, label, key\nstep \"aggregate\" (#2): seed[0] is \"time\": must be \"random\", \"numpy\" or \"torch\"",
-		`{"flat_map":{"function":"m:"}}`:                                  `step "flat_map" (#2): function is "m:": must be "module:name", such as "transforms:augment"`,
-		`{"map":{"function":"m:f","where":"main"}}`:                       `step "map" (#2): where is "main": that is for the last steps, after batch, which the Python package carries out by itself`,
+		`{"aggregate":{"function":"m:C","where":"set:a"}}`:                  `step "aggregate" (#2): where is "set:a": one worker has the object for an epoch, and cannot be shared`,
+		`{"aggregate":{"function":"m:C","where":"here:a"}}`:                 `step "aggregate" (#2): where is "here:a": one worker has the object for an epoch, and cannot be shared`,
+		`{"aggregate":{"function":"m:C","where":"there"}}`:                  `step "aggregate" (#2): where is "there": did you mean "here"? must be "process", "thread" or "here"`,
+		`{"aggregate":{"function":"m:C","where":"here","seed":["random"]}}`: `step "aggregate" (#2): seed is given with where="here": it would seed the program's own generators; use an argument rng`,
+		`{"aggregate":{"function":"m:C","fields":["x"],"seed":["time"]}}`:   "step \"aggregate\" (#2): fields[0] is an unknown field \"x\": the fields are bytes, label, key\nstep \"aggregate\" (#2): seed[0] is \"time\": must be \"random\", \"numpy\" or \"torch\"",
+		`{"flat_map":{"function":"m:"}}`:                                    `step "flat_map" (#2): function is "m:": must be "module:name", such as "transforms:augment"`,
+		`{"map":{"function":"m:f","where":"main"}}`:                         `step "map" (#2): where is "main": that is for the last steps, after batch, which the Python package carries out by itself`,
 		`{"map":{"function":"m:f","where":"threads","workers":0,"seed":["random","nunpy","random"]}}`: `step "map" (#2): where is "threads": did you mean "thread"? must be "process", "thread" or "here"
 step "map" (#2): workers is 0: must be from 1 to 256
 step "map" (#2): seed[1] is "nunpy": did you mean "numpy"? must be "random", "numpy" or "torch"

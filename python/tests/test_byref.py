@@ -7,6 +7,7 @@ import threading
 import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from typing import ClassVar
 
 import pytest
 
@@ -180,3 +181,134 @@ def test_a_process_says_where_it_would_pass():
     why = r'is a \S*Held and cannot be pickled: TypeError: .*where="here" for this step and those that take it'
     with pytest.raises(hr.SampleError, match=why):
         list(hr.source(range(4)).map(lambda n: Held(n), workers=1).flat_map(twice, workers=1).loader(epochs=1))
+
+
+class Threes:
+    """Gathers three at a time, and counts what has ended."""
+
+    ended: ClassVar = []
+
+    def __init__(self):
+        self.held = []
+
+    def accumulate(self, one):
+        self.held.append(one)
+        if len(self.held) == 3:
+            three, self.held = self.held, []
+            return [three]
+        return None
+
+    def flush(self):
+        return [self.held] if self.held else None
+
+    def close(self):
+        self.ended.append(threading.current_thread() is not threading.main_thread())
+
+
+@pytest.mark.parametrize("aggregator", [Threes, Threes()])
+def test_an_aggregator_gathers_them(aggregator):
+    Threes.ended.clear()
+    with held(8).aggregate(aggregator, where="here").loader(epochs=2) as loader:
+        for _ in range(2):
+            assert [[one.n for one in three] for three in loader] == [[0, 1, 2], [3, 4, 5], [6, 7]]
+    assert Threes.ended == [True] * 3  # of the first sample that was tried, and of each epoch
+    assert not getattr(aggregator, "held", None)
+
+
+def test_an_aggregator_gives_them_to_later_steps():
+    pipeline = held(8).aggregate(Threes, where="here").flat_map(lambda three: [one.n for one in three], **HERE)
+    with pipeline.loader(epochs=1) as loader:
+        assert list(loader) == list(range(8))
+
+
+def test_objects_gathered_are_let_go_with_the_loop():
+    with held(100).aggregate(Threes, where="here").loader(epochs=2) as loader:
+        for three in loader:
+            assert three[0].n == 0
+            break
+        three = None
+        assert len(list(loader)) == 34
+    with held(100).aggregate(Threes, where="here").loader(epochs=1) as loader:
+        next(iter(loader))
+
+
+class Sums:
+    def __init__(self):
+        self.total, self.last = 0, None
+
+    def accumulate(self, one):
+        self.total += one.n
+        return [self.total]
+
+    def flush(self):
+        return None
+
+    def state_dict(self):
+        return {"total": self.total}
+
+    def load_state_dict(self, state):
+        self.total = state["total"]
+
+
+class Hoards(Threes):
+    def state_dict(self):
+        return {"held": self.held}
+
+    def load_state_dict(self, state):
+        self.held = state["held"]
+
+
+def test_resume():
+    pipeline = held().aggregate(Sums, where="here")
+    with pipeline.loader(epochs=1) as loader:
+        iterator = iter(loader)
+        assert [next(iterator) for _ in range(4)] == [0, 1, 3, 6]
+        state = loader.state_dict()
+    with pipeline.loader(epochs=1) as loader:
+        loader.load_state_dict(state)
+        assert list(loader) == [10, 15, 21, 28, 36, 45, 55, 66]
+
+
+def test_a_state_cannot_hold_them():
+    with (
+        held(7).aggregate(Hoards, where="here").loader(epochs=1) as loader,
+        pytest.raises(hr.HeadraceError, match=r"state_dict\(\) of .*Hoards must be plain JSON, arrays, tensors and bytes: .*Held"),
+    ):
+        list(loader)
+
+
+class Locked(Threes):
+    def __init__(self):
+        super().__init__()
+        self.lock = threading.Lock()
+
+
+def test_an_aggregator_that_cannot_be_copied():
+    why = r"aggregate: .*Locked\(\) cannot be copied for each epoch: TypeError: cannot pickle '_thread.lock' object; give a class"
+    with pytest.raises(hr.RecipeError, match=why):
+        held().aggregate(Locked(), where="here")
+    with held(3).aggregate(Locked, where="here").loader(epochs=1) as loader:
+        assert [[one.n for one in three] for three in loader] == [[0, 1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (
+            {"where": hr.Workers(processes=1)},
+            "where is Workers.*, hr.Workers: one worker has the object for an epoch, and cannot be shared",
+        ),
+        ({"where": ThreadPoolExecutor(1)}, "where is .*ThreadPoolExecutor.*, an executor: one worker has the object"),
+        ({"where": "main"}, "where is 'main': must be 'process' or 'thread' or 'here'"),
+        ({"where": "here", "seed": "random"}, "seed='random' with where=\"here\" would seed the generators that your program uses"),
+    ],
+)
+def test_where_an_aggregator_cannot_be(given, why):
+    with pytest.raises(hr.RecipeError, match=f"headrace: aggregate: {why}"):
+        held().aggregate(Threes, **given)
+
+
+@pytest.mark.parametrize("where", ["process", "thread"])
+def test_an_aggregator_elsewhere_says_what_to_write(where):
+    with pytest.raises(hr.SampleError, match=r'Held and cannot be pickled: .*write where="here" for the step that takes it'):
+        list(held().aggregate(Threes, where=where).loader(epochs=1))

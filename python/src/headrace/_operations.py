@@ -587,7 +587,15 @@ class Operations:
         )
         return self._with("flat_map", given)
 
-    def aggregate(self, aggregator: Any, *, fields: Some | None = None, gives: Any = None, seed: Seeds = ()) -> Pipeline:
+    def aggregate(
+        self,
+        aggregator: Any,
+        *,
+        fields: Some | None = None,
+        gives: Any = None,
+        where: Literal["process", "thread", "here"] = USUAL,
+        seed: Seeds = (),
+    ) -> Pipeline:
         """Pass the samples of an epoch, one by one, to an object that makes other samples of them.
 
             class Sums:
@@ -613,7 +621,8 @@ class Operations:
 
         `accumulate(sample)` is called for each sample in turn, `flush()` at the end of the epoch. Both return a sample, an iterable of
         samples, or None, and may be generators or async. A parameter `rng` works as in `map`. Arrays are copies that you may keep. One
-        worker process holds the object, a new one for each epoch.
+        worker process holds the object, a new one for each epoch. With `where="here"` a thread of your program does, and gets objects that
+        cannot be pickled from steps before it that have `where="here"` too.
 
         To resume within an epoch the object needs `state_dict()`, which returns JSON, arrays, tensors and bytes, at most 1 MiB, and
         `load_state_dict(state)`. Without them such a state is refused when you load it.
@@ -622,9 +631,10 @@ class Operations:
         worker dies or times out, the run ends. The number of batches is not known in advance, and several ranks need `steps_per_epoch`.
 
         Args:
-            aggregator: a class with these methods and without `__init__` arguments, or an object, which is copied.
+            aggregator: a class with these methods and without `__init__` arguments, or an object, which is copied for each epoch.
             fields: fields passed to `accumulate` as positional arguments; by default the whole sample.
             gives: the fields it returns, as for `map`; by default the first sample decides.
+            where: as for `map`, but it is neither hr.Workers nor an executor.
             seed: as for `map`.
         """
         from ._recipe.function_arguments import aggregate_arguments
@@ -633,6 +643,7 @@ class Operations:
             aggregator,
             fields=fields,
             gives=gives,
+            where=where,
             seed=seed,
         )
         return self._with("aggregate", given)

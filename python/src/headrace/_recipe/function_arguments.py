@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from copy import deepcopy
 
 from ..errors import RecipeError
 from .arguments import dtype_name, integer, is_several, optional, truth
@@ -57,9 +58,8 @@ def function_arguments(
             raise RecipeError(f"headrace: {op}: threads share the generators that seed= is for: use threads=1, or an argument rng")
     elif where not in places:
         raise RecipeError(f"headrace: {op}: where is {where!r}: must be {' or '.join(map(repr, places))}")
-    if where == "here" and _seeds(op, "seed", seed):
-        text = f'headrace: {op}: seed={seed!r} with where="here" would seed the generators that your program uses, too'
-        raise RecipeError(f"{text}: give the function an argument rng instead")
+    if where == "here":
+        _check_seed_here(op, seed)
     if where == "main":
         _check_main(op, function, gives=gives, workers=workers, seed=seed, copy=copy or None)
     _check_calls(op, function, names)
@@ -81,7 +81,9 @@ def function_arguments(
     }
 
 
-def aggregate_arguments(aggregator: Any, fields: str | Iterable[str] | None, gives: Any, seed: str | Iterable[str]) -> dict[str, Any]:
+def aggregate_arguments(
+    aggregator: Any, fields: str | Iterable[str] | None, gives: Any, where: str, seed: str | Iterable[str]
+) -> dict[str, Any]:
     """The arguments of the step aggregate."""
     for method in ("accumulate", "flush"):
         if not callable(getattr(aggregator, method, None)):
@@ -89,16 +91,45 @@ def aggregate_arguments(aggregator: Any, fields: str | Iterable[str] | None, giv
             raise RecipeError(f"{text} and flush()")
     if isinstance(aggregator, type):
         _check_made(aggregator, "aggregate")
+    _check_place_of_aggregate(aggregator, where, seed)
     names = _names("aggregate", "fields", fields)
     what = "the sample, a dict" if names is None else f"the field{'s' * (len(names) > 1)} {_listed(names)}"
     _check_method(aggregator, "accumulate", len(names or [""]), what)
     _check_method(aggregator, "flush", 0, "nothing")
     return {
-        "function": Function(aggregator),
+        "function": Function(aggregator, where is not USUAL),
         "fields": names,
         "gives": types("aggregate", gives, None),
+        "where": None if where == "process" else where,
         "seed": _seeds("aggregate", "seed", seed),
     }
+
+
+def _check_place_of_aggregate(aggregator: Any, where: Any, seed: str | Iterable[str]) -> None:
+    if isinstance(where, Workers) or is_executor(where):
+        kind = "hr.Workers" if isinstance(where, Workers) else "an executor"
+        text = f"headrace: aggregate: where is {_short(where)}, {kind}: one worker has the object for an epoch, and cannot be shared"
+        raise RecipeError(f"{text}: set where={' or '.join(map(repr, _PLACES[:-1]))}")
+    if where not in _PLACES[:-1]:
+        raise RecipeError(f"headrace: aggregate: where is {where!r}: must be {' or '.join(map(repr, _PLACES[:-1]))}")
+    if where == "here":
+        _check_seed_here("aggregate", seed)
+        _check_copied(aggregator)
+
+
+def _check_copied(aggregator: Any) -> None:
+    try:
+        if not isinstance(aggregator, type):
+            deepcopy(aggregator)
+    except Exception as e:
+        text = f"headrace: aggregate: {_repr(aggregator)} cannot be copied for each epoch: {type(e).__name__}: {e}"
+        raise RecipeError(f"{text}; give a class, of which an object is made for each epoch, or write __deepcopy__") from None
+
+
+def _check_seed_here(op: str, seed: str | Iterable[str]) -> None:
+    if _seeds(op, "seed", seed):
+        text = f'headrace: {op}: seed={seed!r} with where="here" would seed the generators that your program uses, too'
+        raise RecipeError(f"{text}: give the function an argument rng instead")
 
 
 def _check_method(aggregator: Any, method: str, count: int, what: str) -> None:

@@ -144,7 +144,7 @@ class Callee:
         """What makes another object, as if nobody had used this one; None: nothing does."""
         if isinstance(self.object, type):
             return self.object
-        if self.setup["pickle"] is not None:
+        if self.setup["pickle"] is not None or (self.kind == "aggregate" and self.setup["held"].own):
             return lambda: made() if isinstance(made := load(), type) else made
         if self.kind == "iterate":
             return None  # it may be large

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _socket
 import atexit
+import copy
 import json
 import mmap
 import os
@@ -154,6 +155,13 @@ class Objects:
                 self.loaded[step, name] = found
             return self.loaded[step, name]
 
+    def copied(self, name: str) -> Any:
+        """A class as it is, or a copy of an object."""
+        from .lookup import load
+
+        found = self.functions[name] if name in self.functions else load(name, None)
+        return found if isinstance(found, type) else copy.deepcopy(found)
+
     def close(self) -> None:
         """Let the objects end that were made of classes, and what hooks have begun."""
         made, self.made = self.made, []
@@ -227,6 +235,7 @@ class Group(Process):
         self.connections: list[Any] = []
         self.loaded = {}
         self.callees = {}
+        self.closed = set()
         self.initialized = True
         self.lock = threading.Lock()
         self.own_hooks = objects.hooks
@@ -269,6 +278,8 @@ class Group(Process):
             self.shut()
             for thread in self.threads[1:]:
                 thread.join()
+            self.close(lambda callee: callee.kind == "aggregate")  # others are the program's, or all groups'
+            event_loop.close()
             for connection in (*self.connections, self.together):
                 connection.close()
             self.callees.clear()
@@ -314,6 +325,8 @@ class Group(Process):
         return super()._callee(setup)
 
     def _loaded(self, setup: dict[str, Any]) -> Any:
+        if setup["kind"] == "aggregate":  # made again for each epoch
+            return self._objects.copied(setup["function"])
         return self._objects.load(setup.get("step") or setup["stage"], setup["function"])
 
     def _found(self, name: str, place: list[int] | None) -> Any:
