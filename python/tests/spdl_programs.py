@@ -82,7 +82,7 @@ def definitions(spdl):
     names = ("Aggregate", "Disaggregate", "Merge", "PathVariants", "Pipe", "PipelineConfig", "SinkConfig", "SourceConfig")
     aggregate, disaggregate, merge, variants, pipe, config, sink, source = of(spdl, "pipeline.defs", *names)
     known = {0: 0, 1: 10, 4: 40}
-    squares = config(src=source(range(5)), pipes=[pipe(lambda x: x * x), aggregate(2)], sink=sink(10))
+    squares = config[int](src=source(range(5)), pipes=[pipe(lambda x: x * x), aggregate(2)], sink=sink(10))
     others = config(src=source(range(10, 13)), pipes=[pipe(lambda x: x + 100, concurrency=2)], sink=sink(5))
     paths = [[pipe(known)], [pipe(lambda x: (x, x * 10)), pipe(lambda pair: pair[1])]]
     pipes = [pipe(lambda x: x if isinstance(x, list) else [x]), disaggregate(), variants(lambda x: 0 if x in known else 1, paths)]
@@ -125,12 +125,17 @@ def hooks(spdl):
 
 
 def statistics(spdl):
-    builder, hook = of(spdl, "pipeline", "PipelineBuilder", "TaskStatsHook")
-    told = []
+    builder, hook, queue = of(spdl, "pipeline", "PipelineBuilder", "TaskStatsHook", "StatsQueue")
+    told, queues = [], []
 
     class Tell(hook):
         async def interval_stats_callback(self, stats):
             told.append((stats.num_tasks, stats.num_failures, stats.ave_time >= 0.01, stats.p90_time >= 0.01))
+
+    class Queue(queue):
+        async def interval_stats_callback(self, stats):
+            if self.info.stage_name == "slow":
+                queues.append((stats.num_items, 0 < stats.qps < 110, stats.ave_get_time > 0.005, stats.occupancy_rate < 0.9))
 
     async def slow(x):
         await asyncio.sleep(0.01)
@@ -138,10 +143,21 @@ def statistics(spdl):
             raise ValueError
         return x
 
-    pipeline = builder().add_source(range(30)).pipe(slow).add_sink(1).build(num_threads=1, task_hook_factory=lambda info: [Tell(info, 0.1)])
+    start = builder().add_source(range(60)).pipe(lambda x: x).pipe(slow).add_sink(1)
+    queue_class = functools.partial(Queue, interval=0.2)
+    pipeline = start.build(num_threads=1, queue_class=queue_class, task_hook_factory=lambda info: [Tell(info, 0.2)])
     with pipeline.auto_stop():
         count = len(list(pipeline))
-    return count, sum(tasks for tasks, *_ in told) <= 30, sum(failed for _, failed, *_ in told), told[0][2:]
+    last = [one for one in told if one[2]]  # of the stage that is slow
+    queued = sum(items for items, *_ in queues)
+    return (
+        count,
+        20 < sum(tasks for tasks, *_ in last) <= 60,
+        sum(failed for _, failed, *_ in last),
+        last[0][2:],
+        20 < queued < 60,
+        queues[0][1:],
+    )
 
 
 def region(spdl):
@@ -249,7 +265,7 @@ GIVE = {
     "stages": [10, -10, 20, -20, 50, -50, 60, -60],
     "definitions": [0, 10, 40, 90, 160, 1100, 1110, 1120],
     "hooks": ([0, 1, 2, 4, 5, 6, 7, 9], [(3, "bad 3"), (8, "bad 8")], ["fails begins", "fails ends"]),
-    "statistics": (29, True, 1, (True, True)),
+    "statistics": (59, True, 1, (True, True), True, (True, True, True)),
     "region": [(1, True), (3, True), (5, True), (9, True), (11, True)],
     "subprocess_epochs": [[[18, 4], [12, 14]], [[4, 10], [8, 18]]],
     "subprocess_items": [0, 100000, 200000, 300000],

@@ -90,6 +90,20 @@ def test_what_fails_is_logged_and_dropped(caplog):
         assert isinstance(caught.value.__cause__, ValueError)
 
 
+def test_a_sink_without_a_limit_is_ahead():
+    made = threading.Semaphore(0)
+
+    def make(x):
+        made.release()
+        return x
+
+    pipeline = PipelineBuilder().add_source(range(50)).pipe(make).add_sink(0).build(num_threads=1)
+    with pipeline.auto_stop():
+        for _ in range(50):
+            assert made.acquire(timeout=20)
+        assert pipeline.get_item() == 0
+
+
 def test_executors_and_time_limits():
     gate = threading.Event()
     with ThreadPoolExecutor(1, thread_name_prefix="mine") as executor:
@@ -121,14 +135,16 @@ def test_stopping_early():
 
 
 def test_what_is_not_there_is_said():
-    with pytest.raises(ImportError, match=r"headrace\.compat\.spdl\.pipeline has no StatsQueue: see From SPDL.*: loader\.stats\(\)"):
-        from headrace.compat.spdl.pipeline import StatsQueue  # noqa: F401
+    with pytest.raises(ImportError, match=r"headrace\.compat\.spdl\.pipeline has no AsyncQueue: see From SPDL.*: queues are in the engine"):
+        from headrace.compat.spdl.pipeline import AsyncQueue  # noqa: F401
     with pytest.raises(ImportError, match=r"io has no Demuxer: see From SPDL.*stream_video"):
         from headrace.compat.spdl.io import Demuxer  # noqa: F401
     with pytest.raises(AttributeError, match=r"PipelineBuilder has no pipes: see From SPDL, row by row"):
         PipelineBuilder().pipes()
-    with pytest.raises(hr.RecipeError, match=r"build: queue_class= is not supported: write the pipeline with hr.source, and queues"):
-        PipelineBuilder().add_source([1]).build(num_threads=1, queue_class=print)
+    with pytest.raises(hr.RecipeError, match=r"build: background_tasks= is not supported: write hr.source, and .*background"):
+        PipelineBuilder().add_source([1]).build(num_threads=1, background_tasks=[print])
+    with pytest.raises(hr.RecipeError, match=r"build: queue_class= must be a StatsQueue: write hr.source, and queues are in the engine"):
+        PipelineBuilder().add_source([1]).pipe(abs).build(num_threads=1, queue_class=lambda info, buffer_size: None).start()
     with pytest.raises(TypeError, match="max_failure"):  # which was meant to be max_failures
         PipelineBuilder().add_source([1]).build(num_threads=1, max_failure=3)
     with pytest.raises(hr.RecipeError, match="call add_source first"):

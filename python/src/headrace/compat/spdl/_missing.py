@@ -8,7 +8,6 @@ INSTEAD = {
     "MergeOp": 'hr.merge([p, q], order="round_robin"), or with weights=',
     "PyTorchDataLoader": "hr.source(dataset, sampler=…).batch(n).loader()",
     "get_pytorch_dataloader": "hr.source(dataset, sampler=…).batch(n).loader()",
-    "StatsQueue": 'loader.stats()["queues"]',
     "AsyncQueue": 'queues are in the engine: loader.stats()["queues"]',
     "ProcessGroupStatsMonitor": 'loader.stats()["resources"]',
     "BackgroundTask": ".loader(hooks=[…]) with a method `async def background`",
@@ -21,7 +20,7 @@ INSTEAD = {
     "Muxer": "hr.io.save_video(to, frames, fps, audio=…), remux(…)",
     "FilterGraph": "hr.io.filter(graph, frames)",
     "demux_audio": "hr.io.load_audio(src, rate=…)",
-    "load_audio": "hr.io.load_audio(src, rate=…)",
+    "ImageNet": "hr.files(folder, label=…)",
 }
 """By the name in SPDL."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ._missing import missing
 from .pipeline import PipelineBuilder, cache_iterator
+from .pipeline.defs import Generic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["CacheDataLoader", "DataLoader"]
 
 
-class DataLoader:
+class DataLoader(Generic):
     """Iterates over a source: each item is preprocessed, then so many are aggregated."""
 
     def __init__(
@@ -47,7 +48,7 @@ class DataLoader:
             yield from pipeline.get_iterator(timeout=self._timeout)
 
 
-class CacheDataLoader:
+class CacheDataLoader(Generic):
     """Iterates over a loader, then over some of its batches again and again."""
 
     def __init__(self, dl: Iterable[Any], num_caches: int, return_caches_after: int, stop_after: int | None = None) -> None:

@@ -21,9 +21,50 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("headrace.compat.spdl")
 _COLORS = {"rgb24": "rgb", "rgba": "rgba", "gray": "gray", "gray8": "gray"}  # by FFmpeg's name
-_DEFAULT = "rgb24, as it is"
+_DEFAULT = "format=rgb24"
 
 load_npy, load_npz, iter_tarfile, save_image = io.load_npy, io.load_npz, io.iter_tar, io.save_image
+VideoPackets = io.Packets
+CPUBuffer = ArrayInterface = VideoFrames = ImageFrames = np.ndarray
+
+
+class CUDAConfig:
+    """For annotations: nothing here decodes on a GPU."""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        raise RecipeError('headrace: compat.spdl: decoders run on the CPU: leave out device_config=, and write tensor.to("cuda")')
+
+
+cuda_config = CUDAConfig
+
+
+def get_audio_filter_desc(
+    *, sample_rate: int | None = None, num_channels: int | None = None, num_frames: int | None = None, filter_desc: str | None = None
+) -> str:
+    """The filters of FFmpeg that do this."""
+    steps = [f"aformat=channel_layouts={num_channels}c"] if num_channels is not None else []
+    if sample_rate is not None:
+        steps.append(f"aresample={sample_rate}")
+    if num_frames is not None:
+        steps.append(f"apad,atrim=end_sample={num_frames}")
+    if filter_desc is not None:
+        steps.append(filter_desc)
+    return ",".join(steps)
+
+
+def load_audio(src: Any, timestamp: tuple[float, float] | None = None, *, filter_desc: str | None = None) -> Any:
+    """The samples of a recording, float32 [channels, time]."""
+    start, end = _window(timestamp)
+    if filter_desc:
+        samples = io.filter(filter_desc, io.demux(src, streams="audio", start=start, end=end))
+        return np.ascontiguousarray(samples.T)
+    duration = None if end is None else end - (start or 0)
+    return io.load_audio(src, start=start or 0.0, duration=duration, layout="CT")[0]
+
+
+def _window(timestamp: tuple[float, float] | None) -> tuple[float | None, float | None]:
+    start, end = timestamp or (None, None)
+    return start, None if end == math.inf else end
 
 
 def get_video_filter_desc(
@@ -86,27 +127,23 @@ def demux_image(src: Any) -> ImagePackets:
 
 def demux_video(src: Any, *, timestamp: tuple[float, float] | None = None) -> io.Packets:
     """The packets of a video."""
-    start, end = timestamp or (None, None)
-    return io.demux(src, streams="video", start=start, end=None if end == math.inf else end)
+    start, end = _window(timestamp)
+    return io.demux(src, streams="video", start=start, end=end)
 
 
 def decode_packets(packets: Any, *, filter_desc: str | None = _DEFAULT) -> Any:
     """An image's pixels, [height, width, channels], or frames, with one more axis."""
     if isinstance(packets, ImagePackets):
         image = io.load_image(packets.src)
-        return image if filter_desc in (None, "", _DEFAULT) else _filtered(filter_desc, image[None])[0]
-    if filter_desc in (None, "", _DEFAULT):
-        return io.decode(packets)
-    return _filtered(filter_desc, packets)
+        return image if filter_desc in (None, _DEFAULT) else _filtered(filter_desc, image[None])[0]
+    return _filtered(filter_desc or _DEFAULT, packets)
 
 
 def sample_decode_video(packets: Any, indices: Sequence[int], *, filter_desc: str | None = _DEFAULT) -> Any:
     """Some of the frames, by number."""
-    if filter_desc in (None, "", _DEFAULT):
-        return io.load_video(packets, list(indices))
     once = sorted(set(indices))
     picked = "+".join(f"eq(n,{i})" for i in once)
-    return _filtered(f"select='{picked}',{filter_desc}", packets)[[once.index(i) for i in indices]]
+    return _filtered(f"select='{picked}',{filter_desc or _DEFAULT}", packets)[[once.index(i) for i in indices]]
 
 
 def _filtered(graph: Any, given: Any) -> Any:
@@ -155,7 +192,7 @@ def load_image_batch(
     return np.stack(images)
 
 
-def load_video(src: Any, *, timestamp: tuple[float, float] | None = None, filter_desc: str | None = _DEFAULT) -> Any:
+def load_video(src: Any, timestamp: tuple[float, float] | None = None, *, filter_desc: str | None = _DEFAULT) -> Any:
     """The frames of a video."""
     return decode_packets(demux_video(src, timestamp=timestamp), filter_desc=filter_desc)
 

@@ -96,3 +96,6 @@ class SharedMemorySegmentPool:
 
     def __init__(self, *given: Any, **options: Any) -> None:
         pass
+
+
+SharedMemoryRingBuffer = SharedMemorySegmentPool

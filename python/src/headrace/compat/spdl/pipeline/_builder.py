@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ....errors import RecipeError
 from .._missing import see
 from ._run import Pipeline, build_pipeline
-from .defs import Aggregate, Disaggregate, PathVariants, Pipe, PipelineConfig, PlacementConfig, SinkConfig, SourceConfig
+from .defs import Aggregate, Disaggregate, Generic, PathVariants, Pipe, PipelineConfig, PlacementConfig, SinkConfig, SourceConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 
-class PipelineBuilder:
+class PipelineBuilder(Generic):
     """Builds a pipeline, step by step."""
 
     def __init__(self) -> None:

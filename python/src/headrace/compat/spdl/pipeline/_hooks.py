@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -76,16 +77,15 @@ class _Count:
         return TaskPerfStats(self.tasks, self.tasks - self.succeeded, self.seconds / max(self.succeeded, 1), p90, p99)
 
 
-class TaskStatsHook(TaskHook):
-    """Counts tasks, and calls `interval_stats_callback` every so many seconds, which logs by default."""
+class Telling(ABC):
+    """Calls `interval_stats_callback` every so many seconds while a stage lives, which logs by default, and logs at the end of all."""
 
-    def __init__(self, info: StageInfo, interval: float = -1) -> None:
-        self.info, self.interval = info, interval
-        self._all, self._lap = _Count(), _Count()
+    info: StageInfo
+    interval: float
 
     @asynccontextmanager
     async def stage_hook(self) -> AsyncIterator[None]:
-        """Tell of it at intervals, and at the end of all."""
+        """While the stage lives."""
         telling = asyncio.create_task(self._tell()) if self.interval > 0 else None
         try:
             yield
@@ -93,13 +93,42 @@ class TaskStatsHook(TaskHook):
             if telling is not None:
                 telling.cancel()
                 await asyncio.gather(telling, return_exceptions=True)
-            self._log_stats(self._all.stats())
+            self._log_stats(self._whole())
 
     async def _tell(self) -> None:
         while True:
             await asyncio.sleep(self.interval)
-            lap, self._lap = self._lap, _Count()
-            await self.interval_stats_callback(lap.stats())
+            await self.interval_stats_callback(self._since())
+
+    async def interval_stats_callback(self, stats: Any) -> None:
+        """What was done since the last time."""
+        self._log_stats(stats)
+
+    def _log_stats(self, stats: Any) -> None:
+        _log.info("%s: %s", self.info, stats)
+
+    @abstractmethod
+    def _since(self) -> Any:
+        """What was done since it was told."""
+
+    @abstractmethod
+    def _whole(self) -> Any:
+        """All that was done."""
+
+
+class TaskStatsHook(Telling, TaskHook):
+    """Counts tasks."""
+
+    def __init__(self, info: StageInfo, interval: float = -1) -> None:
+        self.info, self.interval = info, interval
+        self._all, self._lap = _Count(), _Count()
+
+    def _since(self) -> TaskPerfStats:
+        lap, self._lap = self._lap, _Count()
+        return lap.stats()
+
+    def _whole(self) -> TaskPerfStats:
+        return self._all.stats()
 
     @asynccontextmanager
     async def task_hook(self, input_item: Any = None) -> AsyncIterator[None]:
@@ -119,13 +148,6 @@ class TaskStatsHook(TaskHook):
         self._all.add(seconds)
         self._lap.add(seconds)
 
-    async def interval_stats_callback(self, stats: TaskPerfStats) -> None:
-        """What tasks did since the last time."""
-        self._log_stats(stats)
-
-    def _log_stats(self, stats: TaskPerfStats) -> None:
-        _log.info("%s: %s", self.info, stats)
-
 
 @asynccontextmanager
 async def around(hooks: Sequence[TaskHook], item: Any) -> AsyncIterator[None]:
@@ -139,7 +161,7 @@ async def around(hooks: Sequence[TaskHook], item: Any) -> AsyncIterator[None]:
 class WhileOpen:
     """The hook of a loader that holds those of stages."""
 
-    def __init__(self, hooks: Iterable[TaskHook]) -> None:
+    def __init__(self, hooks: Iterable[Any]) -> None:
         self._hooks = list(hooks)
 
     async def background(self) -> None:

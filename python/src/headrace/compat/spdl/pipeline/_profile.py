@@ -20,10 +20,11 @@ _THREADS = (32, 16, 8, 4, 1)
 
 @dataclass
 class ProfileStats:
-    """A stage with so many threads: items per second."""
+    """A stage with so many threads: items per second, and how much of the time there was one in the queue after it."""
 
     concurrency: int
     qps: float
+    occupancy_rate: float
 
 
 @dataclass
@@ -48,8 +49,8 @@ def profile_pipeline(
         stats = []
         for threads in _THREADS if isinstance(pipe, PipeConfig) and pipe.executor is None else (1,):
             one = replace(pipe, concurrency=threads) if isinstance(pipe, PipeConfig) else pipe
-            made, seconds = _run(PipelineConfig(SourceConfig(items), [one], SinkConfig(2)), threads)
-            stats.append(ProfileStats(threads, len(made) / seconds))
+            made, seconds, queue = _run(PipelineConfig(SourceConfig(items), [one], SinkConfig(2)), threads)
+            stats.append(ProfileStats(threads, len(made) / seconds, 1 - queue["empty_ns"] / queue["observed_ns"]))
         items = made
         results.append(ProfileResult(pipe.name, stats))
         if callback is not None:
@@ -57,9 +58,10 @@ def profile_pipeline(
     return results
 
 
-def _run(config: PipelineConfig, threads: int) -> tuple[list[Any], float]:
+def _run(config: PipelineConfig, threads: int) -> tuple[list[Any], float, Any]:
     pipeline = build_pipeline(config, num_threads=threads)
     with pipeline.auto_stop():
-        begin = time.monotonic()
+        begin, run = time.monotonic(), pipeline._run
         made = list(pipeline)
-        return made, time.monotonic() - begin
+        assert run is not None
+        return made, time.monotonic() - begin, run.last.stats()["queues"][-1]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ....errors import HeadraceError, RecipeError
 from ....pipeline import merge, source
 from .._missing import OF_BUILD
 from ._hooks import StageInfo, TaskStatsHook, WhileOpen
+from ._queues import StatsQueue, after
 from ._region import Lost, Region, workers_of
 from ._stages import Failures, PipelineFailure, Stage, Table, elements
-from .defs import AggregateConfig, Collate, DisaggregateConfig, MergeConfig, PathVariantsConfig, PipeConfig, PlacementConfig
+from .defs import AggregateConfig, Collate, DisaggregateConfig, Generic, MergeConfig, PathVariantsConfig, PipeConfig, PlacementConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Pipeline", "PipelineFailure", "build_pipeline"]
 
 _numbers = itertools.count()
+_MOST = 1000  # items that a loader keeps ready
 _ITEM: Any = {"fields": "item", "gives": int, "where": "here"}  # a number; where it is said what a step gives, no trial takes items
 
 
@@ -34,11 +38,14 @@ class _Run:
     An aggregate needs to know the end of its items, so it reads a loader of the stages before it, and is the source of those after it.
     """
 
-    def __init__(self, config: PipelineConfig, threads: int, most: Any, hooks_of: Callable[[StageInfo], Sequence[TaskHook]]) -> None:
+    def __init__(
+        self, config: PipelineConfig, threads: int, most: Any, hooks_of: Callable[[StageInfo], Sequence[TaskHook]], queue_of: Any
+    ) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="headrace-spdl")
         self._table = Table()
         self._all, self._failures = Failures(most), list[Failures]()
         self._hooks_of, self._hooks = hooks_of, list[Any]()
+        self._queue_of, self._queues = queue_of, list[StatsQueue | None]()  # one for each step of Python
         self._pipeline_id, self._stages = next(_numbers), itertools.count(1)
         self._loaders: list[Loader] = []
         try:
@@ -91,12 +98,25 @@ class _Run:
         number = next(self._stages)
         failures = self._all if pipe.max_failures is None else Failures(pipe.max_failures)
         self._failures.append(failures)
-        hooks = list(self._hooks_of(StageInfo(self._pipeline_id, str(number), pipe.name, pipe.concurrency)))
+        info = StageInfo(self._pipeline_id, str(number), pipe.name, pipe.concurrency)
+        hooks = list(self._hooks_of(info))
+        self._queues.append(self._queue(info))
         self._hooks += hooks
         stage = Stage(pipe, f"{pipe.name} (stage {number})", self._table, self._pool, failures, hooks)
         add = flow.flat_map if pipe.several else flow.map
         flow = add(stage.several if pipe.several else stage.one, **_ITEM, workers=pipe.concurrency)
         return flow, pipe.output_order == "input" or pipe.concurrency == 1
+
+    def _queue(self, info: StageInfo) -> StatsQueue | None:
+        if self._queue_of is None:
+            return None
+        queue = self._queue_of(info, buffer_size=1)
+        if not isinstance(queue, StatsQueue):
+            raise RecipeError(
+                f"headrace: compat.spdl: build: queue_class= must be a StatsQueue: write hr.source, and {OF_BUILD['queue_class']}"
+            )
+        self._hooks.append(queue)
+        return queue
 
     def _routed(self, flow: Any, pipe: PathVariantsConfig) -> tuple[Any, bool]:
         keeps = []
@@ -115,6 +135,7 @@ class _Run:
             item = self._table.see(number)
             return number, 0 if item is None else pipe.router(item)
 
+        self._queues.append(None)
         chosen = flow.map(router, fields="item", to=["item", "path"], gives={"item": int, "path": int}, where="here")
         return chosen.route("path", [(i, branch(path)) for i, path in enumerate(pipe.paths)]), all(keeps)
 
@@ -130,6 +151,7 @@ class _Run:
                 return 0
             return self._table.put(result)
 
+        self._queues += [None] * 3
         there = flow.map(sent, fields="item", gives=object, where="here").map(region, fields="item", gives=object, where=workers)
         return there.flat_map(lambda results: map(back, results), **_ITEM)
 
@@ -160,13 +182,18 @@ class _Run:
 
     def _open(self, flow: Any, ordered: bool, buffer: int) -> Loader:
         order = "input" if ordered else "completion"
+        buffer = min(buffer, _MOST) or _MOST  # 0 is no limit
         hooks, self._hooks = ([WhileOpen(self._hooks)] if self._hooks else []), []
         loader: Loader = flow.loader(epochs=1, rank=0, world_size=1, prefetch=buffer, order=order, fuse=False, hooks=hooks)
+        for i, queue in enumerate(self._queues):
+            if queue is not None:
+                queue.read = partial(after, loader, i)
+        self._queues.clear()
         self._loaders.append(loader)
         return loader
 
 
-class Pipeline:
+class Pipeline(Generic):
     """A pipeline that was built: iterate over it, once, or for each epoch if its source is continuous."""
 
     def __init__(self, config: PipelineConfig, continuous: bool, *given: Any) -> None:
@@ -229,8 +256,9 @@ class Pipeline:
     def __iter__(self) -> Iterator[Any]:
         return self.get_iterator()
 
-    def __del__(self) -> None:
-        self.stop()
+    def __del__(self, ends: Any = sys.is_finalizing) -> None:
+        if not ends():
+            self.stop()
 
 
 def build_pipeline(
@@ -247,10 +275,10 @@ def build_pipeline(
     use_thread_output_queue: bool = False,
 ) -> Pipeline:
     """A pipeline, with so many threads for functions that are not async. `stage_id` and `use_thread_output_queue` change nothing here."""
-    for name, given in (("queue_class", queue_class), ("background_tasks", background_tasks)):
-        if given is not None:
-            text = f"headrace: compat.spdl: build: {name}= is not supported: write the pipeline with hr.source, and {OF_BUILD[name]}"
-            raise RecipeError(text)
+    if background_tasks:
+        raise RecipeError(
+            f"headrace: compat.spdl: build: background_tasks= is not supported: write hr.source, and {OF_BUILD['background_tasks']}"
+        )
     hooks_of = task_hook_factory or (lambda info: [TaskStatsHook(info, report_stats_interval)] if report_stats_interval > 0 else [])
     continuous = not isinstance(config.src, MergeConfig) and config.src.continuous
-    return Pipeline(config, continuous, num_threads, max_failures, hooks_of)
+    return Pipeline(config, continuous, num_threads, max_failures, hooks_of, queue_class)

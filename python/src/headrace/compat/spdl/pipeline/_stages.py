@@ -77,7 +77,7 @@ class Stage:
         self, pipe: PipeConfig, name: str, table: Table, pool: ThreadPoolExecutor, failures: Failures, hooks: Sequence[TaskHook]
     ) -> None:
         self._pipe, self._name, self._table, self._failures, self._hooks = pipe, name, table, failures, hooks
-        self._executor = pipe.executor or pool
+        self._executor, self._pool = pipe.executor or pool, pool
 
     async def one(self, number: int) -> int:
         """What it makes of an item; 0: nothing."""
@@ -90,9 +90,14 @@ class Stage:
                 result = await (self._pipe.op(item) if self._pipe.later else self._run(self._pipe.op, item))
             return self._table.put(result)
         except Exception as error:
-            self._failures.add(self._name, error)
-        self._failures.check()
+            self._fail(error)
         return 0
+
+    def _fail(self, error: Exception) -> None:
+        if self._executor is self._pool and isinstance(error, RuntimeError) and str(error).startswith("cannot schedule new futures"):
+            return  # the pipeline or the program ends
+        self._failures.add(self._name, error)
+        self._failures.check()
 
     async def several(self, number: int) -> AsyncIterator[int]:
         """What it makes of an item, one by one."""
@@ -109,8 +114,7 @@ class Stage:
         except StopAsyncIteration:
             return
         except Exception as error:
-            self._failures.add(self._name, error)
-        self._failures.check()
+            self._fail(error)
 
     async def _parts(self, item: Any) -> AsyncIterator[Any]:
         if not _shares_objects(self._executor):  # which cannot hand over half a call

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
+from types import GenericAlias
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ....errors import RecipeError
@@ -13,8 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 
+class Generic:
+    """What annotations name with a type in brackets."""
+
+    __class_getitem__: Any = classmethod(GenericAlias)
+
+
 @dataclass
-class SourceConfig:
+class SourceConfig(Generic):
     """What is iterated over; if it is continuous, again for each loop."""
 
     source: Any
@@ -22,14 +29,14 @@ class SourceConfig:
 
 
 @dataclass
-class SinkConfig:
+class SinkConfig(Generic):
     """How many items are kept ready."""
 
     buffer_size: int
 
 
 @dataclass
-class PipeConfig:
+class PipeConfig(Generic):
     """A function, or a collection in which items are looked up."""
 
     name: str
@@ -55,7 +62,7 @@ def _is(op: Callable[..., Any], kind: Callable[[Any], bool]) -> bool:
 
 
 @dataclass
-class AggregateConfig:
+class AggregateConfig(Generic):
     """Makes lists of n items, or what an aggregator makes of them."""
 
     name: str
@@ -64,14 +71,14 @@ class AggregateConfig:
 
 
 @dataclass
-class DisaggregateConfig:
+class DisaggregateConfig(Generic):
     """Makes items of the elements of each."""
 
     name: str = "disaggregate"
 
 
 @dataclass
-class PathVariantsConfig:
+class PathVariantsConfig(Generic):
     """Sends each item along one of several paths."""
 
     name: str
@@ -107,7 +114,7 @@ MAIN_PROCESS = None
 
 
 @dataclass
-class PipelineConfig:
+class PipelineConfig(Generic):
     """A pipeline: where items come from, its stages, and how many are kept ready."""
 
     src: SourceConfig | MergeConfig
@@ -127,7 +134,7 @@ class Aggregator:
         raise NotImplementedError
 
 
-class Collate(Aggregator):
+class Collate(Generic, Aggregator):
     """Lists of n items."""
 
     def __init__(self, n: int) -> None:

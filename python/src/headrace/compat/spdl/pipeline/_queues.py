@@ -1,0 +1,73 @@
+"""What the queues of the engine did."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ._hooks import Telling
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...._loader.loader import Loader
+    from ._hooks import StageInfo
+
+_STEP = re.compile(r"(?:flat_)?map(?:_\d+)?")
+_COUNTED = ("puts", "gets", "put_wait_ns", "get_wait_ns", "empty_ns", "observed_ns")
+
+
+@dataclass
+class QueuePerfStats:
+    """How a queue did, in seconds. The engine keeps no single waits, so percentiles are the average."""
+
+    elapsed: float
+    num_items: int
+    ave_put_time: float
+    ave_get_time: float
+    p90_put_time: float
+    p99_put_time: float
+    p90_get_time: float
+    p99_get_time: float
+    occupancy_rate: float
+
+    @property
+    def qps(self) -> float:
+        """Items per second."""
+        return self.num_items / self.elapsed if self.elapsed > 0 else 0
+
+
+class StatsQueue(Telling):
+    """Tells of the engine's queue after a stage. Items do not pass this object: `put` and `get` would not be called."""
+
+    read: Callable[[], dict[str, int]]  # what the queue has done so far
+
+    def __init__(self, info: StageInfo, *, buffer_size: int = 1, interval: float = -1) -> None:
+        self.info, self.interval = info, interval
+        self._begun = self._told = time.monotonic()
+        self._before = dict.fromkeys(_COUNTED, 0)
+
+    def _since(self) -> QueuePerfStats:
+        now, counted = time.monotonic(), self.read()
+        stats = _stats(now - self._told, {name: counted[name] - self._before[name] for name in _COUNTED})
+        self._told, self._before = now, counted
+        return stats
+
+    def _whole(self) -> QueuePerfStats:
+        return _stats(time.monotonic() - self._begun, self.read())
+
+
+def _stats(elapsed: float, counted: dict[str, int]) -> QueuePerfStats:
+    put, get = (counted[f"{way}_wait_ns"] / max(counted[f"{way}s"], 1) / 1e9 for way in ("put", "get"))
+    occupied = 1 - counted["empty_ns"] / counted["observed_ns"] if counted["observed_ns"] > 0 else 0.0
+    return QueuePerfStats(elapsed, counted["gets"], put, get, put, put, get, get, max(occupied, 0.0))
+
+
+def after(loader: Loader, step: int) -> dict[str, int]:
+    """What the queue after a step of Python has done."""
+    stats = loader.stats()
+    names = [stage["name"] for stage in stats["stages"] if _STEP.fullmatch(stage["name"])]
+    found: Any = next((one for one in stats["queues"] if step < len(names) and one["from"] == names[step]), {})
+    return {name: found.get(name, 0) for name in _COUNTED}
