@@ -102,7 +102,7 @@ func inStep(d design, from listing, program *compile.Program) bool {
 	switch {
 	case from.batch.GlobalSize == 0: // each rank makes batches of its own share
 	case d.config.Uneven: // some ranks have a batch more
-	case d.plan.Samples.Batches != nil: // batches of batches begin anywhere in the epoch
+	case d.plan.Samples.Batches != nil, program.Uneven: // batches of batches begin anywhere in the epoch
 	case from.several: // shares are dealt sample by sample
 	case d.config.Order != InputOrder: // samples overtake each other
 	case d.does(Skip): // what a rank leaves out moves its later samples

@@ -149,7 +149,7 @@ func (m materials) first(ctx context.Context, r recipe.Recipe, schema sample.Sch
 	last := len(r.Steps) - 1
 	end := recipe.TraitsOf(r.Steps[last].Args).Batches
 	m.most = int64(max(1, end.Size))
-	if recipe.Batched(r.Steps[:last]) {
+	if recipe.Batched(r.Steps[:last]) || r.Gathered() {
 		m.most = 0
 	}
 	for _, s := range r.All() {

@@ -36,7 +36,7 @@ func (r Recipe) follow() (all []sample.Schema, out sample.Schema, err error) {
 		c.errs = append(c.errs, &Error{Err: fmt.Errorf("is nested more than %d deep", maxDepth)})
 		return c.schemas(), nil, errors.Join(c.errs...)
 	}
-	out = c.chain(r.Steps, Surroundings{Begins: true}, nil)
+	out, _ = c.chain(r.Steps, Surroundings{Begins: true}, nil)
 	return c.schemas(), out, errors.Join(c.errs...)
 }
 
@@ -45,7 +45,7 @@ func CheckNested(args Args, in sample.Schema) (sample.Schema, error) {
 	steps := Recipe{Steps: []Step{{Args: args}}}.Complete().Steps
 	c := newChecker(steps)
 	c.next = 1
-	out := c.nested(0, steps[0].Args.(Nesting), in, 0)
+	out, _ := c.nested(0, steps[0].Args.(Nesting), in, making{})
 	return out, errors.Join(c.errs...)
 }
 
@@ -110,10 +110,10 @@ func (c *checker) names() {
 	}
 }
 
-// chain goes along a chain and returns the schema of what comes out of it. After a
-// mistake it goes on with what would come out but for it, so that one attempt shows all
-// of them.
-func (c *checker) chain(steps []Step, around Surroundings, in sample.Schema) sample.Schema {
+// chain goes along a chain and returns the schema of what comes out of it, and what has
+// made batches of that. After a mistake it goes on with what would come out but for it,
+// so that one attempt shows all of them.
+func (c *checker) chain(steps []Step, around Surroundings, in sample.Schema) (sample.Schema, making) {
 	before := around.Step
 	for k := range steps {
 		i := c.next
@@ -123,7 +123,7 @@ func (c *checker) chain(steps []Step, around Surroundings, in sample.Schema) sam
 		}
 		misplaced := false
 		if c.steps[i].op = c.op(i); c.steps[i].op.Name != "" {
-			misplaced = around.Batched > 0 && looksInto(c.steps[i].Args)
+			misplaced = around.batched > 0 && looksInto(c.steps[i].Args) || !c.gathers(i, around) || c.mixes(i, around.making)
 			c.place(i, before, k == 0, around)
 			c.lists(i, around)
 			c.waits(i, around)
@@ -134,48 +134,55 @@ func (c *checker) chain(steps []Step, around Surroundings, in sample.Schema) sam
 		if misplaced {
 			in = nil // what else is wrong with it follows from that
 		}
-		in = c.step(i, in, around.Batched)
-		if in = c.behind(i, in, k == len(steps)-1); c.steps[i].op.Place == Batching {
-			around.Batched = i + 1
-		} else if TraitsOf(c.steps[i].Args).Count == Rows {
-			around.Batched = 0
+		switch in, around.making = c.step(i, in, around.making); {
+		case misplaced:
+		case c.steps[i].op.Place == Batching:
+			in = c.behind(i, in, k == len(steps)-1 && around.Op == "")
+			around.making = making{batched: i + 1}
+		case TraitsOf(c.steps[i].Args).Count == Rows:
+			around.making = making{}
+		default:
+			if p, ok := c.steps[i].Args.(Plain); ok {
+				around.making = making{nothing: !p.Plain()}
+			}
 		}
 		before = i
 	}
-	return in
+	return in, around.making
 }
 
-// behind returns the schema that comes to what follows step i: of whole batches, where
-// that makes some and is not the last.
+// behind returns the schema that comes to what follows step i, which makes batches: of
+// whole ones, unless it is the recipe's last.
 func (c *checker) behind(i int, out sample.Schema, last bool) sample.Schema {
-	if c.steps[i].op.Place != Batching || last || out == nil {
+	if last || out == nil {
 		return out
 	}
 	c.steps[i].out = batched(c.steps[i].Args, out, c.shapes(slices.Index(c.top, i)) != nil)
 	return c.steps[i].out
 }
 
-// step returns the schema of what step i gives; nil: that is not known.
-func (c *checker) step(i int, in sample.Schema, batched int) (out sample.Schema) {
+// step returns the schema of what step i gives, nil if that is not known, and what has
+// made batches of it.
+func (c *checker) step(i int, in sample.Schema, m making) (out sample.Schema, after making) {
 	if c.steps[i].op.Place == Source {
 		in = nil
 	}
 	known := c.steps[i].op.Name != "" && (in != nil || c.steps[i].op.Place == Source)
 	switch n, ok := c.steps[i].Args.(Nesting); {
 	case ok:
-		out = c.nested(i, n, in, batched)
-	case known && batched > 0 && c.differ(i, in, batched):
-		return nil
+		out, m = c.nested(i, n, in, m)
+	case known && m.batched > 0 && c.differ(i, in, m.batched):
+		return nil, m
 	case known:
 		var err error
 		out, err = c.check(i, in)
 		c.found(i, "args", err)
 	}
 	if !known {
-		return nil
+		return nil, m
 	}
 	c.steps[i].out = out
-	return out
+	return out, m
 }
 
 // differ reports what step i cannot stack because the batches that come have different
@@ -196,24 +203,34 @@ func (c *checker) differ(i int, in sample.Schema, batched int) bool {
 }
 
 // nested checks the chains that step i holds, and then what it says itself.
-func (c *checker) nested(i int, n Nesting, in sample.Schema, batched int) sample.Schema {
+func (c *checker) nested(i int, n Nesting, in sample.Schema, m making) (sample.Schema, making) {
 	around := n.Inside()
-	around.Step, around.Batched = i, batched
+	around.Step, around.making = i, m
 	var outs []sample.Schema
+	var made []making
 	for _, chain := range n.Chains() {
-		outs = append(outs, c.chain(chain, around, in))
+		out, m := c.chain(chain, around, in)
+		outs, made = append(outs, out), append(made, m)
 	}
+	m = madeOf(made, nameOf(n))
 	if in == nil && !around.Begins {
-		return nil
+		return nil, m
 	}
 	out, err := n.Join(in, outs)
+	if m.mixed() && err != nil {
+		out, err = c.joinBatches(i, n, in, outs, made, err)
+	}
 	c.found(i, "args", err)
-	return out
+	return out, m
 }
 
 func (c *checker) check(i int, in sample.Schema) (sample.Schema, error) {
 	if s, ok := c.steps[i].Args.(Stacking); ok {
-		return s.CheckSizes(in, c.shapes(slices.Index(c.top, i)), c.bucketsInside())
+		inside := c.bucketsInside()
+		if b := TraitsOf(c.steps[i].Args).Batches; b.Collate != nil && !slices.Contains(c.top, i) {
+			inside = false // its samples are of its own chain, and of any size
+		}
+		return s.CheckSizes(in, c.shapes(slices.Index(c.top, i)), inside)
 	}
 	return c.steps[i].Args.Check(in)
 }
@@ -269,15 +286,13 @@ func (c *checker) place(i, before int, first bool, around Surroundings) {
 	case first && around.Begins:
 		c.wrong(i, "", "has nothing to read: what %q puts together begins with a source such as files", c.steps[before].Name)
 		return
-	case around.Batched > 0 && looksInto(c.steps[i].Args):
+	case around.batched > 0 && looksInto(c.steps[i].Args):
 		c.wrong(i, "", "comes after %q, which makes batches, and works on samples: put it before, "+
-			"or unbatch between them", c.steps[around.Batched-1].Name)
+			"or unbatch between them", c.steps[around.batched-1].Name)
 		return
 	}
 
 	switch {
-	case place == Batching && around.Op != "":
-		c.wrong(i, "", "makes batches inside %q: put it after %[1]q", c.steps[around.Step].Name)
 	case place == Ordering && joins(c.steps[before].op, c.steps[before].Args):
 		c.wrong(i, "", "comes after %q: it must directly follow the sources inside it, "+
 			"since it sets the order of a source", c.steps[before].Name)
@@ -288,6 +303,29 @@ func (c *checker) place(i, before int, first bool, around Surroundings) {
 		c.wrong(i, "", "comes after %q: it must directly follow the source, since it sets the source's order; "+
 			"no sample waits to be mixed with others", c.steps[before].Name)
 	}
+}
+
+// gathers refuses to make batches in a chain by anything but a number of its samples, and
+// reports whether step i may be there.
+func (c *checker) gathers(i int, around Surroundings) bool {
+	b, what := TraitsOf(c.steps[i].Args).Batches, ""
+	switch {
+	case c.steps[i].op.Place != Batching || around.Op == "":
+		return true
+	case b == nil || !b.Stacks():
+		c.wrong(i, "", "makes batches inside %q, where batch alone can: put it after %[1]q", c.steps[around.Step].Name)
+		return false
+	case b.Lists:
+		what = "has lists, those of a sampler,"
+	case b.GlobalSize > 0:
+		what = "has global_size, which counts the samples of all ranks,"
+	case b.MaxWait > 0:
+		what = "has max_wait, which counts samples as they arrive,"
+	default:
+		return true
+	}
+	c.wrong(i, "", "%s inside %q: give size alone, or put it after %[2]q", what, c.steps[around.Step].Name)
+	return false
 }
 
 // lists checks that lists of a sampler come whole to the batch that makes batches of
@@ -326,8 +364,8 @@ func (c *checker) lists(i int, around Surroundings) {
 // batches.
 func (c *checker) waits(i int, around Surroundings) {
 	t := TraitsOf(c.steps[i].Args)
-	if around.Batched > 0 {
-		before := c.steps[around.Batched-1]
+	if around.batched > 0 {
+		before := c.steps[around.batched-1]
 		several := t.Count > Fewer || t.Batches != nil && t.Batches.Size != 1 // as that of a survey
 		if b := TraitsOf(before.Args).Batches; b != nil && b.MaxWait > 0 && several {
 			c.wrong(i, "", "makes other samples of the batches of %q, and max_wait gives these by time, so that no run could be resumed "+
@@ -337,7 +375,7 @@ func (c *checker) waits(i int, around Surroundings) {
 	if t.Batches == nil || t.Batches.MaxWait == 0 {
 		return
 	}
-	if around.Batched > 0 {
+	if around.batched > 0 {
 		c.wrong(i, "", "makes batches of batches, and max_wait is for samples that arrive one by one: "+
 			"leave it out, or put unbatch before %q", c.steps[i].Name)
 	}

@@ -34,10 +34,11 @@ type Nesting interface {
 
 // Surroundings say what a chain is in.
 type Surroundings struct {
-	Op      string // "": the recipe itself
-	Step    int    // of the operation, counted from 0
-	Begins  bool   // whether it begins with a source; otherwise it goes on with what the step around it reads
-	Batched int    // the step that makes batches of the samples there, counted from 1; 0: none does
+	Op     string // "": the recipe itself
+	Step   int    // of the operation, counted from 0
+	Begins bool   // whether it begins with a source; otherwise it goes on with what the step around it reads
+
+	making // of what is there
 }
 
 // All yields every step of the tree with its number, from 1, in the order of the text: a

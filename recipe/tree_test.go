@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/headrace/headrace/op/data"
 	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/op/input"
@@ -295,8 +296,32 @@ func TestWhatCheckRefusesInTrees(t *testing.T) {
 		{steps(merge(recipe.Chain{files}, recipe.Chain{decode, crop})), []string{`step "decode_image" (#3): has nothing to read: what "merge" puts together begins with a source such as files`}},
 		{steps(files, merge(recipe.Chain{files})), []string{`step "merge" (#2): is a source and can only begin a recipe, or what merge puts together`}},
 		{steps(merge(recipe.Chain{files, files})), []string{`step "files_2" (#3): is a source and can only begin a recipe, or what merge puts together`}},
-		{steps(merge(recipe.Chain{files, decode, crop, batch})), []string{`step "batch" (#5): makes batches inside "merge": put it after "merge"`}},
-		{steps(merge(recipe.Chain{files, decode, crop, recipe.Step{Args: &flow.Batch{Size: 2, Lists: true}}})), []string{`step "batch" (#5): makes batches inside "merge": put it after "merge"`}},
+		{steps(merge(recipe.Chain{files, decode, crop, recipe.Step{Args: &flow.Batch{Size: 2, Lists: true}}})), []string{
+			`step "batch" (#5): has lists, those of a sampler, inside "merge": give size alone, or put it after "merge"`,
+		}},
+		{steps(merge(recipe.Chain{files, decode, crop, recipe.Step{Args: &flow.Batch{GlobalSize: 2}}})), []string{
+			`step "batch" (#5): has global_size, which counts the samples of all ranks, inside "merge": give size alone, or put it after "merge"`,
+		}},
+		{steps(merge(recipe.Chain{files, decode, crop, recipe.Step{Args: &flow.Batch{Size: 2, MaxWait: new(0.1)}}})), []string{
+			`step "batch" (#5): has max_wait, which counts samples as they arrive, inside "merge": give size alone, or put it after "merge"`,
+		}},
+		{steps(merge(recipe.Chain{files, decode, batch})), []string{
+			`step "batch" (#4): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]; ` +
+				`put center_crop, random_resized_crop, resize to [height, width] or resize_to_bucket before it`,
+		}},
+		{steps(merge(recipe.Chain{files, decode, {Args: &image.ResizeToBucket{Sizes: []recipe.Size{{Height: 8}, {Height: 9}}}}, batch})), []string{
+			`step "batch" (#5): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]; put resize_to_bucket after the merge or route, and not into it`,
+		}},
+		{steps(merge(recipe.Chain{files, decode, crop, batch, flip})), []string{
+			`step "random_flip" (#6): comes after "batch", which makes batches, and works on samples: put it before, or unbatch between them`,
+		}},
+		{steps(merge(recipe.Chain{files, decode, crop, batch}, recipe.Chain{files, decode, crop}), flip), []string{
+			`step "merge" (#1): of[1] gives samples, but of[0] gives batches, made by "batch": end of[0] with unbatch, or of[1] with batch, too`,
+			`step "random_flip" (#9): comes after "batch", which makes batches, and works on samples: put it before, or unbatch between them`,
+		}},
+		{steps(merge(recipe.Chain{files, {Args: &data.Select{Fields: []string{"label"}}}, batch}, recipe.Chain{files, {Args: &data.Select{Fields: []string{"label"}}}, batch}), batch), []string{
+			`step "batch_3" (#8): cannot stack batches of different sizes: the field "label" is int64 [?]; give "batch" a size and drop_last, or put unbatch before "batch_3"`,
+		}},
 		{steps(merge(recipe.Chain{files}), recipe.Step{Op: "shuffle"}), []string{
 			`step "shuffle" (#3): comes after "merge": it must directly follow the sources inside it, since it sets the order of a source`,
 		}},
@@ -347,7 +372,12 @@ func TestWhatCheckRefusesInTrees(t *testing.T) {
 		{steps(files, route("key", branch(recipe.Chain{{Op: "shuffle"}}, png), rest)), []string{
 			`step "shuffle" (#3): comes after "route": it must directly follow the source, since it sets the source's order; no sample waits to be mixed with others`,
 		}},
-		{steps(files, decode, crop, route("key", branch(recipe.Chain{batch}, png), rest)), []string{`step "batch" (#5): makes batches inside "route": put it after "route"`}},
+		{steps(files, decode, crop, route("key", branch(recipe.Chain{batch}, png), rest)), []string{
+			`step "route" (#4): branches[1] gives samples, but branches[0] gives batches, made by "batch": end branches[0] with unbatch, or branches[1] with batch, too`,
+		}},
+		{steps(files, route("key", branch(recipe.Chain{{Args: &flow.Pack{Size: 2, Length: 5}}}, png), rest)), []string{
+			`step "pack" (#3): makes batches inside "route", where batch alone can: put it after "route"`,
+		}},
 		{steps(files, route("key", branch(recipe.Chain{decode}, png), rest)), []string{`step "route" (#2): branches[1] gives samples without the field "image", which branches[0] has`}},
 		{steps(files, route("key", branch(recipe.Chain{{Op: "resise"}, crop}, png), branch(recipe.Chain{crop}))), []string{
 			`step "resise" (#3): there is no operation "resise": did you mean "resize"?`,

@@ -142,7 +142,8 @@ func (c *Collating) Into(ctx context.Context, items []*record.Record, b *Batch, 
 // makeOnce is one try.
 func (c *Collating) makeOnce(ctx context.Context, a Job) (m Made, err error) {
 	defer core.Catch(&err)
-	call := c.callOf(a)
+	call := c.CallOf(a.Records)
+	call.Whole = a.Slot
 	if err := c.Ask(ctx, call); err != nil {
 		return Made{}, err
 	}
@@ -154,24 +155,6 @@ func (c *Collating) makeOnce(ctx context.Context, a Job) (m Made, err error) {
 		}
 	}
 	return m, nil
-}
-
-// callOf returns the call for a list of samples. The function's random numbers depend on
-// the first of them.
-func (c *Collating) callOf(a Job) *extern.Call {
-	first := a.Records[0]
-	key := c.Env.RandomKey(first)
-	call := &extern.Call{ID: first.ID, Key: first.Key, Rows: len(a.Records), Whole: a.Slot,
-		Random: [2]uint64{key.Uint64(c.DrawID, 0), key.Uint64(c.DrawID, 1)}}
-	if c.Env.Ledger {
-		first.Drew(c.Name, map[string]any{"key": call.Random})
-	}
-	for _, it := range a.Records {
-		for i := range c.In {
-			call.In = append(call.In, c.Load(it, &c.In[i]))
-		}
-	}
-	return call
 }
 
 // settle turns the results into the slot's batch. If they are larger than the slot, it

@@ -34,7 +34,7 @@ func (j joiner) join(s *section, later bool) (pipe.Flow[*batch.Batch], counted) 
 	if s.plan.Batch.MaxWait > 0 {
 		return j.inTime(in.Flow, s), in.counted
 	}
-	s.Slots.Packs = s.line.batches != nil // a row may be several samples
+	s.Slots.Packs = s.plan.Samples.Gathers() // a row may be several samples
 	filling := j.filling(s, s.plan.Batch.DropLast, later)
 	if s.end.Together() {
 		return pipe.FillRuns(in.Flow, s.Layout.Rows, s.Slots, s.end.Fill, s.end.FillAll, s.end.Function.Together, filling), in.counted
@@ -137,6 +137,9 @@ func (j joiner) stage(in samples, s *stage, later bool) samples {
 		in.Flow = pipe.Discard(made, j.Env.Drop)
 		return j.recount(in, "after "+s.name, in.counted)
 	}
+	if s.stacking != nil {
+		in = j.gather(in, s)
+	}
 	o := pipe.Opts{Name: s.name, Workers: j.Workers, Buffer: keptReady, Ordered: j.inOrder(later), Failures: s.losses}
 	// Only stages that compute pass the gate: one that waits would keep a core idle.
 	switch {
@@ -159,6 +162,9 @@ func (j joiner) stage(in samples, s *stage, later bool) samples {
 		return j.recount(in, "after "+s.name, in.counted)
 	}
 	in.Flow = pipe.Discard(pipe.Map(in.Flow, s.op, o), j.Env.Drop)
+	if s.stacking != nil {
+		return j.recount(in, "after "+s.name, in.counted)
+	}
 	return in
 }
 

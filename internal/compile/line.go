@@ -57,6 +57,7 @@ type stage struct {
 	expand  expander         // makes several samples of one; nil: op makes one
 
 	aggregate *python.AggregateFunction // that makes samples of several; nil: it does not
+	stacking  *batch.Stacking           // that makes batches, of which op makes samples; nil: it does not
 	unbatches bool                      // it takes batches apart
 
 	fields *[]*data.FieldChange // what becomes of fields when op is done; it grows until the next stage

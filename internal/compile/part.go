@@ -19,6 +19,9 @@ import (
 // add appends a part whose result is stored.
 func (b *builder) add(p fuse.Part) (err error) {
 	if p.Step != nil {
+		if of := recipe.TraitsOf(p.Step.Args).Batches; of != nil {
+			return b.gather(p, of)
+		}
 		switch recipe.TraitsOf(p.Step.Args).Count {
 		case recipe.More:
 			return b.flatMap(p)

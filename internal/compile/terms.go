@@ -51,6 +51,10 @@ func (t Terms) CheckRanks(r recipe.Recipe, p fuse.Plan) error {
 				"set steps_per_epoch", core.ErrConfig, s.Op, s.Name, t.World)
 		}
 	}
+	if r.Gathered() {
+		return fmt.Errorf("%w: batch inside merge or route, with world_size %d: ranks could yield different numbers of batches; "+
+			"set steps_per_epoch", core.ErrConfig, t.World)
+	}
 	for _, m := range p.Samples.Merges() {
 		if m.Order == "arrival" && m.Until == "shortest" {
 			return fmt.Errorf("%w: merge %q by arrival until the shortest ends, with world_size %d: "+
@@ -122,7 +126,7 @@ func (t Terms) checkIterated(r recipe.Recipe) error {
 
 // checkAggregates refuses what would have samples made again that were made of several.
 func (t Terms) checkAggregates(r recipe.Recipe) error {
-	name, step := replacedBehind(r.Steps, "")
+	name, step := replacedBehind(r.Steps, "", false)
 	if name == "" {
 		return nil
 	}
@@ -139,20 +143,20 @@ func (t Terms) checkAggregates(r recipe.Recipe) error {
 
 // replacedBehind finds a step that makes samples of several, and one after it that has
 // others come in their places.
-func replacedBehind(steps recipe.Chain, around string) (name, step string) {
+func replacedBehind(steps recipe.Chain, around string, inside bool) (name, step string) {
 	name = around
 	for i, s := range steps {
 		if name != "" && step == "" && s.Failures != nil && core.OnError(s.Failures.OnError) == core.Replace {
 			step = s.Name
 		}
 
-		if t := recipe.TraitsOf(s.Args); t.Count == recipe.Gathers || t.Batches != nil && i < len(steps)-1 {
+		if t := recipe.TraitsOf(s.Args); t.Count == recipe.Gathers || t.Batches != nil && (inside || i < len(steps)-1) {
 			name = s.Name
 		}
 
 		before := name
 		for _, of := range recipe.ChainsOf(s.Args) {
-			n, bad := replacedBehind(of, before)
+			n, bad := replacedBehind(of, before, true)
 			if n != "" {
 				name = n
 			}

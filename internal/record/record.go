@@ -37,6 +37,8 @@ type Record struct {
 	Made   []int64 // the numbers in ID.Output
 	Wanted []int64 // the output to continue as, if the sample is taken on its way by itself
 
+	Standing *Standing // of what was made of several samples in a chain, and of what that becomes; nil: it is as old as its ID says
+
 	Members []*Record // of a batch, the sample in each row, without its values; nil: it is none, or one whose rows are no samples
 	Rowless bool      // Members are those of the whole batch, and none has a row to itself
 
@@ -92,7 +94,7 @@ func (r *Record) Number() sample.ID {
 // Again returns the same sample, not read yet.
 func (r *Record) Again() *Record {
 	fresh := &Record{Source: r.Source, ID: r.ID, Key: r.Key, Replaced: r.Replaced, Drawn: r.Drawn,
-		Wanted: r.Made, Turn: r.Turn, InList: r.InList, OfList: r.OfList}
+		Wanted: r.Made, Turn: r.Turn, InList: r.InList, OfList: r.OfList, Standing: r.Standing}
 	fresh.ID.Output = ""
 	return fresh
 }
@@ -179,14 +181,14 @@ func (r *Record) Count() int {
 // Row returns a record for row i of a batch: the sample there, as it was before.
 func (r *Record) Row(i int) *Record {
 	if r.Members == nil || r.Rowless {
-		row := &Record{Source: r.Source, ID: r.ID, Key: r.Key, Turn: r.Turn, Draws: slices.Clone(r.Draws)}
+		row := &Record{Source: r.Source, ID: r.ID, Key: r.Key, Turn: r.Turn, Draws: slices.Clone(r.Draws), Standing: r.Standing}
 		row.SetOutput(r.Made, int64(i))
 		return row
 	}
 	m := r.Members[i]
 	return &Record{
 		Source: m.Source, ID: m.ID, Key: m.Key, Turn: m.Turn, Made: m.Made, Draws: slices.Concat(m.Draws, r.Draws),
-		Replaced: m.Replaced, Drawn: m.Drawn, Members: m.Members, Rowless: m.Rowless,
+		Replaced: m.Replaced, Drawn: m.Drawn, Members: m.Members, Rowless: m.Rowless, Standing: r.Standing,
 	}
 }
 
@@ -194,5 +196,9 @@ func (r *Record) Row(i int) *Record {
 // first of them.
 func Batch(members []*Record) *Record {
 	first := members[0]
-	return &Record{Source: first.Source, ID: first.ID, Key: first.Key, Turn: first.Turn, Made: first.Made, Members: members}
+	it := &Record{Source: first.Source, ID: first.ID, Key: first.Key, Turn: first.Turn, Made: first.Made, Members: members}
+	if slices.ContainsFunc(members, func(m *Record) bool { return m.Standing != nil }) {
+		it.Stand(members[len(members)-1])
+	}
+	return it
 }

@@ -50,6 +50,9 @@ func (p *probing) Held() any { return p.held }
 // MarshalJSON implements recipe.Holder.
 func (p *probing) MarshalJSON() ([]byte, error) { return json.Marshal(p.held) }
 
+// Plain implements [recipe.Plain].
+func (p *probing) Plain() bool { return true }
+
 // CallsPython says that it is a function of Python.
 func (p *probing) CallsPython() {}
 
@@ -72,8 +75,11 @@ func (p *probing) Check(in sample.Schema) (sample.Schema, error) {
 			p.in[i].Type.Shape = slices.Clone(in[i].Type.Shape)
 		}
 	}
-	return sample.Schema{{Name: "key", Type: sample.TextType}}, nil
+	return probed, nil
 }
+
+// probed is the schema of what comes out of a probing.
+var probed = sample.Schema{{Name: "key", Type: sample.TextType}}
 
 var _ core.Linker = (*probing)(nil)
 

@@ -131,7 +131,7 @@ func (f *Survey) one(ctx context.Context, r recipe.Recipe, before []recipe.Step,
 	case recipe.SourceCall:
 		gives, err = f.object(ctx, r, s, t.Call)
 	case recipe.CollateCall:
-		gives, err = f.collate(ctx, r, before, s, t)
+		gives, err = f.collate(ctx, r, before, s, t, in)
 	default:
 		gives, err = f.step(ctx, r, before, s, t.Call, in)
 	}
@@ -224,9 +224,10 @@ func noneCame(r recipe.Recipe, name string, err error) error {
 	return err
 }
 
-// collate finds the results of a function for the first batch.
+// collate finds the results of a function for the first batch, of its branch if it is in
+// one.
 func (f *Survey) collate(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step,
-	t recipe.Traits) (gives recipe.Gives, err error) {
+	t recipe.Traits, in *branch) (gives recipe.Gives, err error) {
 	b := recipe.Batches{Size: t.Batches.Size, Collate: t.Batches.Collate}
 	if b.Size == 0 {
 		b.Size = max(1, t.Batches.GlobalSize/max(1, f.World))
@@ -235,17 +236,41 @@ func (f *Survey) collate(ctx context.Context, r recipe.Recipe, before recipe.Cha
 	if t.Batches.MaxWait > 0 {
 		b.Size = 1 // the others may come late
 	}
-	only := recipe.Recipe{Seed: r.Seed, Steps: append(slices.Clone(before),
-		recipe.Step{Op: s.Op, Name: s.Name, Args: recipe.StackOf(b), Failures: s.Failures})}
-	made, err := f.first(ctx, only, func(context.Context) (bool, error) { return false, nil })
+	end := recipe.Step{Op: s.Op, Name: s.Name, Args: recipe.StackOf(b), Failures: s.Failures}
+	made, err := f.collated(ctx, r, before, end, in)
 	if err != nil {
 		return gives, noneCame(r, s.Name, err)
 	}
 	made.Bytes *= full / b.Size // of a full batch
-	f.Made = made
+	if in == nil && slices.ContainsFunc(r.Steps, func(of recipe.Step) bool { return of.Name == s.Name }) {
+		f.Made = made // the loader's own batches, or those that are taken apart
+	}
 	gives = *t.Call.Gives
 	gives.Schema = made.Gives
 	return gives, nil
+}
+
+// collated has a function make the first batch of what comes after steps, and, in a
+// branch, of what else comes if none of it goes there.
+func (f *Survey) collated(ctx context.Context, r recipe.Recipe, before recipe.Chain, end recipe.Step, in *branch) (made Made, err error) {
+	never := func(context.Context) (bool, error) { return false, nil }
+	if in == nil {
+		return f.first(ctx, recipe.Recipe{Seed: r.Seed, Steps: append(slices.Clone(before), end)}, never)
+	}
+	all := in.all(before)
+	schema, err := recipe.Recipe{Seed: r.Seed, Steps: all}.Check()
+	if err != nil {
+		return made, err
+	}
+	only := recipe.Recipe{Seed: r.Seed, Steps: append(in.within(before, schema), end)}
+	if made, err = f.first(ctx, only, never); err != io.EOF && !errors.Is(err, errElsewhere) {
+		return made, err
+	}
+	only.Steps = append(slices.Clone(all), end)
+	if made, err = f.first(ctx, only, never); err != nil && err != io.EOF {
+		err = elsewhereFailed(r, end.Name, err)
+	}
+	return made, err
 }
 
 // first makes the first batch of the beginning of a recipe.

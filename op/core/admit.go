@@ -20,8 +20,9 @@ func (w *Env) Admit(ctx context.Context, it *record.Record) (err error) {
 
 // Await waits for bytes in the name of a sample, in the middle of what is made of it.
 func (w *Env) Await(ctx context.Context, it *record.Record, n int64) (g budget.Grant, err error) {
+	lane, of := it.Lane()
 	err = pipe.WaitBlocked(ctx, func() error {
-		g, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), ForDecoder, n)
+		g, err = lane.Acquire(ctx, w.Age(of), ForDecoder, n)
 		return err
 	})
 	if err != nil {

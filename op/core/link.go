@@ -18,7 +18,7 @@ func HasCode(args recipe.Args) bool {
 		return true
 	}
 	t := recipe.TraitsOf(args)
-	return t.Call != nil || t.Count == recipe.Rows
+	return t.Call != nil || t.Count == recipe.Rows || t.Batches != nil
 }
 
 // LinkRow links a step whose result goes into the rows of batches: one that

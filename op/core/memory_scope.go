@@ -29,7 +29,8 @@ type Opener interface {
 
 // Reserve waits for what the parts take, and reads what was opened for them.
 func (g *MemoryScope) Reserve(ctx context.Context, it *record.Record) (err error) {
-	if err := g.ReserveIn(ctx, it, it.Source.Lane, g.Env.Age(it.ID)); err != nil || it.Opened == nil {
+	lane, of := it.Lane()
+	if err := g.ReserveIn(ctx, it, lane, g.Env.Age(of)); err != nil || it.Opened == nil {
 		return err
 	}
 	n, err := it.Opened.Load()

@@ -27,7 +27,7 @@ type Merge struct {
 func (*Merge) Docs() map[string]string {
 	return map[string]string{
 		"of example": `[[{"files": {"pattern": "cats"}}], [{"files": {"pattern": "dogs"}}]]`,
-		"of":         "each has its own source and no batches; all must have the same fields and dtypes",
+		"of":         "each has its own source; all must have the same fields and dtypes, and give samples, or batches",
 		"order": "round_robin; weights, the default if given; arrival: whichever has a sample first, which " +
 			"differs between runs",
 		"weights": "how often each is next: numbers above 0, relative to their sum; they hold until the first " +

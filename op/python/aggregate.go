@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
@@ -288,18 +287,14 @@ func (c *collector) end() {
 // child makes a sample of an output of the object.
 func (c *collector) child(ctx context.Context, out []extern.Value) (_ *record.Record, err error) {
 	it := c.newest
-	child := &record.Record{Source: it.Source, ID: it.ID, Key: it.Key, Turn: it.Turn}
+	child := &record.Record{Source: it.Source, ID: it.ID, Key: it.Key, Turn: it.Turn, Standing: it.Standing}
 	child.SetOutput(it.Made, c.made)
 	c.made++
 	if err := c.fill(child, out, nil); err != nil {
 		return nil, err
 	}
-	err = c.Env.Admit(ctx, child)
-	if c.ending && err == nil {
-		// Samples of other branches are ahead, and younger. They may need bytes in later
-		// stages, which the oldest sample that has some is given first.
-		child.Working.Release()
-		child.Working = budget.Grant{}
+	if c.ending { // samples of other branches are ahead, and younger than it is
+		child.StandLast(it)
 	}
-	return child, err
+	return child, c.Env.Admit(ctx, child)
 }

@@ -73,7 +73,8 @@ func (f *audioFile) begin(ctx context.Context, it *record.Record) (lacks, err er
 	}
 
 	held := it.Content
-	it.Content, err = it.Source.Lane.Acquire(ctx, f.env.Age(it.ID), core.ForFiles, f.Size())
+	lane, of := it.Lane()
+	it.Content, err = lane.Acquire(ctx, f.env.Age(of), core.ForFiles, f.Size())
 	held.Release()
 	if err != nil {
 		return err, nil

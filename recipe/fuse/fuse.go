@@ -59,6 +59,7 @@ type chain struct {
 	boxes   []recipe.Tied         // that go along with images
 	batched bool                  // of batches
 	joint   string                // the merge or route that it is after
+	inside  bool                  // a chain of a merge or route
 }
 
 func (f *fuser) chain(steps []recipe.Step, c chain) (chain, error) {
@@ -100,6 +101,10 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 		source := c.flow.Source
 		source.Order, source.Seed = s.Args, f.seedOf(t.Seed)
 		source.Names = append(source.Names, s.Name)
+		return nil
+	case t.Batches != nil && c.inside:
+		c.begin(Part{Step: &s}, s)
+		c.batched, c.boxes = true, nil
 		return nil
 	case t.Batches != nil:
 		f.plan.Batch = *t.Batches
@@ -180,10 +185,11 @@ func (f *fuser) merge(c *chain, s recipe.Step, t recipe.Traits) error {
 	m := &Merge{Name: s.Name, Order: args.Order, Weights: args.Weights, Seed: f.seedOf(t.Seed), Until: args.Until}
 	c.flow.Merge = m
 	for i, steps := range recipe.ChainsOf(s.Args) {
-		of, err := f.chain(steps, chain{})
+		of, err := f.chain(steps, chain{inside: true})
 		if err != nil {
 			return err
 		}
+		c.batched = c.batched || of.batched
 		m.Of = append(m.Of, of.flow)
 		m.Keys = m.Keys || of.schema.Find("key") >= 0
 		m.Fields = append(m.Fields, of.schema)
@@ -202,13 +208,14 @@ func (f *fuser) merge(c *chain, s recipe.Step, t recipe.Traits) error {
 
 func (f *fuser) route(c *chain, s recipe.Step, args *recipe.Routing) error {
 	r := &Route{Name: s.Name, By: args.By, Failures: s.Failures}
-	begin := chain{schema: c.schema, modes: c.modes, boxes: c.boxes, batched: c.batched, joint: s.Name}
+	begin := chain{schema: c.schema, modes: c.modes, boxes: c.boxes, batched: c.batched, joint: s.Name, inside: true}
 	c.joint = s.Name
 	for i, steps := range recipe.ChainsOf(s.Args) {
 		branch, err := f.chain(steps, begin)
 		if err != nil {
 			return err
 		}
+		c.batched = c.batched || branch.batched
 		r.Branches = append(r.Branches, Branch{When: args.Whens[i], Flow: branch.flow})
 		if err := c.unite(i, branch); err != nil {
 			return err

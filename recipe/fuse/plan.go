@@ -205,6 +205,25 @@ func (f Flow) Unbatches() bool {
 	})
 }
 
+// Gathers tells whether batches are made in the flow, before those of its plan.
+func (f Flow) Gathers() bool {
+	if f.Batches != nil || f.Merge != nil && slices.ContainsFunc(f.Merge.Of, Flow.Gathers) {
+		return true
+	}
+	return slices.ContainsFunc(f.Nodes, func(n Node) bool {
+		if n.Route != nil {
+			return slices.ContainsFunc(n.Route.Branches, func(b Branch) bool { return b.Flow.Gathers() })
+		}
+		return n.Part.gathers()
+	})
+}
+
+// gathers tells whether a part is a step that makes batches, in a chain of a merge or
+// route.
+func (p *Part) gathers() bool {
+	return p.Step != nil && recipe.TraitsOf(p.Step.Args).Batches != nil
+}
+
 // First is what makes batches of single samples: the plan itself, or the one before it.
 func (p *Plan) First() *Plan {
 	for p.Samples.Batches != nil {

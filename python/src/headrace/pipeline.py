@@ -213,8 +213,8 @@ def merge(
         dogs = hr.files("dogs").shuffle().decode_image()
         loader = hr.merge([cats, dogs], weights=[3, 1]).random_resized_crop(224).batch(32).loader()
 
-    Pipelines may have steps, but no batches. All must have the same fields and dtypes; heights and widths may differ. `select`, `drop`,
-    `rename` and `fill` make them alike, and a missing `key` is filled in. Labels of `label="parent"` are numbered across all folders.
+    All must have the same fields and dtypes, and give samples, or batches; heights and widths may differ. `select`, `drop`, `rename` and
+    `fill` make them alike, and a missing `key` is filled in. Labels of `label="parent"` are numbered across all folders.
 
     Args:
         pipelines: what to combine, all with the same `seed`.
@@ -360,7 +360,8 @@ class Pipeline(Operations):
 
             .route("key", [("*.png", lambda p: p.random_crop(64)), lambda p: p.center_crop(64)])
 
-        Samples keep their order. All branches must give the same fields and dtypes; heights and widths may differ.
+        Samples keep their order. All branches must give the same fields and dtypes; heights and widths may differ. A branch may make
+        batches with `batch(size)`: each comes at the place of its last sample.
 
         Args:
             by: the field to choose by: text such as `"key"`, or a whole number such as `"label"`. Or a function of the sample, a dict, that

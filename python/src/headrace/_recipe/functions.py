@@ -195,14 +195,16 @@ def makes_batches(step: dict[str, Any]) -> bool:
     return not _BATCHING.isdisjoint(step)
 
 
-def batched(steps: Sequence[dict[str, Any]]) -> bool:
-    """Whether these steps end with batches, not single samples."""
-    for step in reversed(steps):
+def batched(steps: Sequence[dict[str, Any]], before: bool = False) -> bool:
+    """Whether what comes after these steps are batches, not single samples, or some of it is; and before them."""
+    for step in steps:
         if "unbatch" in step:
-            return False
-        if makes_batches(step):
-            return True
-    return False
+            before = False
+        elif makes_batches(step):
+            before = True
+        elif inside := chains_in(step[operation(step)] or {}):
+            before = any(batched(chain, before) for chain in inside)
+    return before
 
 
 def is_here(where: str) -> bool:
