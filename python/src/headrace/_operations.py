@@ -16,6 +16,7 @@ from ._recipe.arguments import (
     number_of,
     numbers_for,
     numbers_of,
+    option_text,
     optional,
     range_of,
     seconds_of,
