@@ -146,13 +146,61 @@ def test_what_is_dropped_while_the_loader_runs_is_let_go():
 @pytest.mark.parametrize("kind", [Held, Stubborn])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_break(kind):
-    with hr.source(range(500)).map(lambda n: kind(n), **HERE).loader(epochs=2) as loader:
-        for one in loader:
-            assert one.n == 0
-            break
+    with hr.source(range(500)).map(lambda n: kind(n), **HERE).loader(epochs=3) as loader:
+        for _ in range(2):
+            for one in loader:
+                assert one.n == 0
+                break
         one = None
         assert [one.n for one in loader] == list(range(500))
         one = None
+
+
+def test_many_epochs():
+    most = 0
+    with held(20).flat_map(lambda one: [one, one], **HERE).batch(3).loader(epochs=30) as loader:
+        for _ in range(30):
+            for _batch in loader:
+                most = max(most, len(LIVE))
+        _batch = None
+    assert most < 300  # of 600
+
+
+def test_the_end_of_an_object_closes_its_loader():
+    class Closing(Held):
+        def __del__(self):
+            if self.n == 30:
+                loader.close()
+
+    last = hr.source(range(200)).map(lambda n: Closing(n), **HERE).filter(lambda one: one.n == 0, **HERE).map(lambda one: one.n, **HERE)
+    with last.batch(2).loader(epochs=1) as loader, pytest.raises(hr.LoaderClosed):
+        list(loader)
+
+
+def test_a_retry_gets_the_same_object():
+    tries = {n: [] for n in range(4)}
+
+    def later(one):
+        tries[one.n].append(one.lock)
+        if tries[one.n].count(one.lock) == 1:
+            raise OSError(one.n)
+        return one.n
+
+    with held(4).map(later, **HERE).failures(retries=1).loader(epochs=1) as loader:
+        assert list(loader) == [0, 1, 2, 3]
+    assert all(len(locks) == 2 for n, locks in tries.items() if n)  # the first sample was tried, too
+
+
+def test_a_resumed_run_makes_them_again():
+    pipeline = held().flat_map(lambda one: [one, one], **HERE)
+    with pipeline.loader(epochs=1) as loader:
+        iterator = iter(loader)
+        assert [next(iterator).n for _ in range(5)] == [0, 0, 1, 1, 2]
+        state = loader.state_dict()
+        del iterator
+    with pipeline.loader(epochs=1) as loader:
+        loader.load_state_dict(state)
+        assert [one.n for one in loader] == sorted(ALL * 2)[5:]
 
 
 def test_failures():
@@ -177,10 +225,22 @@ def test_a_step_in_a_process_says_what_to_write():
         list(held().map(lambda one: one.n, workers=1).loader(epochs=1))
 
 
-def test_a_process_says_where_it_would_pass():
+@pytest.mark.parametrize("where", ["process", "thread"])
+@pytest.mark.parametrize(
+    "take",
+    [
+        lambda p, where: p.flat_map(twice, where=where, workers=1),
+        lambda p, where: p.aggregate(Threes, where=where),
+        lambda p, where: p.batch(2, collate=lambda ones: {"n": [one.n for one in ones]}, where=where, workers=1),
+        lambda p, where: p.batch(2).map(lambda ones: {"n": [one.n for one in ones]}, where=where, workers=1),
+        lambda p, where: p,
+    ],
+    ids=["flat_map", "aggregate", "collate", "map", "loop"],
+)
+def test_a_worker_says_where_it_would_pass(where, take):
     why = r'is a \S*Held and cannot be pickled: TypeError: .*where="here" for this step and those that take it'
     with pytest.raises(hr.SampleError, match=why):
-        list(hr.source(range(4)).map(lambda n: Held(n), workers=1).flat_map(twice, workers=1).loader(epochs=1))
+        list(take(hr.source(range(4)).map(lambda n: Held(n), where=where, workers=1), where).loader(epochs=1))
 
 
 class Threes:
