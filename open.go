@@ -58,15 +58,17 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (_ *Loader,
 	}
 
 	unnamed := ""
-	if survey.Needed(r) {
-		if o.Look {
+	if needed, calls := survey.Needed(r); needed {
+		if o.Look && (calls || callsPython(r)) {
 			return nil, ErrUncalled
 		}
-		if m.host, err = python.NewHost(o.Python, o.withDefaults().Log, false, 1, true); err != nil {
-			return nil, err
+		if callsPython(r) {
+			if m.host, err = python.NewHost(o.Python, o.withDefaults().Log, false, 1, true); err != nil {
+				return nil, err
+			}
+			m.host.Processes = shareOf(c.withDefaults())
+			m.host.Threads = threadsOf(r, shareOf(c.withDefaults()))
 		}
-		m.host.Processes = shareOf(c.withDefaults())
-		m.host.Threads = threadsOf(r, shareOf(c.withDefaults()))
 		s := survey.Survey{Host: m.host, Rank: c.Rank, World: c.WorldSize, Separate: c.Fuse != nil && !*c.Fuse, First: m.first}
 		if r, err = s.Complete(ctx, r); err == nil {
 			schema, err = r.Check()
@@ -74,7 +76,9 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (_ *Loader,
 		if err != nil {
 			return nil, err
 		}
-		m.host.Renew(shareOf(c.withDefaults()), false)
+		if m.host != nil {
+			m.host.Renew(shareOf(c.withDefaults()), false)
+		}
 		m.room = roomFor(s.Made.Bytes, c.withDefaults())
 		unnamed = s.Unnamed
 	}
@@ -175,7 +179,9 @@ func (m materials) first(ctx context.Context, r recipe.Recipe, schema sample.Sch
 // firstOf is first of so many samples. More says that the source has more of them.
 func (m materials) firstOf(ctx context.Context, r recipe.Recipe, schema sample.Schema,
 	atEnd survey.AtEnd) (made survey.Made, more bool, err error) {
-	defer m.host.Renew(1, true)
+	if m.host != nil {
+		defer m.host.Renew(1, true)
+	}
 	l, err := assemble(ctx, r, schema, m)
 	if err != nil {
 		return made, false, err

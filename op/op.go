@@ -26,7 +26,7 @@ import (
 // name: a new step needs none.
 var order = strings.Fields(`
 	files read source merge shuffle sampler weighted route
-	decode_image decode_npy sound/ video/
+	decode_image decode_npy decode_npz sound/ video/
 	map filter flat_map aggregate
 	select drop rename copy data/ boxes
 	resize resize_to_bucket center_crop random_crop random_resized_crop pad

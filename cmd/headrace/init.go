@@ -24,7 +24,7 @@ func initCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "init FOLDER",
 		Short: "Print a first recipe for a folder",
-		Long: `Print a training recipe for the files in a folder: images, recordings, videos or arrays (.npy), told ` +
+		Long: `Print a training recipe for the files in a folder: images, recordings, videos or arrays (.npy, .npz), told ` +
 			`by name. Subfolders become classes.
 Nothing is written: send the output to a file, and edit it.`,
 		Example: `  headrace init data/train > train.yaml

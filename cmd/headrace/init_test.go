@@ -50,7 +50,7 @@ func TestInit(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"init none":    "none has no images, arrays, recordings or videos",
+		"init none":    "none has no images, arrays, archives, recordings or videos",
 		"init nowhere": "nowhere\" does not exist",
 		"init":         "accepts 1 arg(s), received 0",
 	} {

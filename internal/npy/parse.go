@@ -1,6 +1,7 @@
 package npy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 // header is what the text of one says.
 type header struct {
 	descr   string
+	item    int64 // bytes of a structure; 0: the elements are none
 	fortran bool
 	shape   tensor.Shape
 }
@@ -56,9 +58,12 @@ func (p *parser) value(h *header, key string) (err error) {
 	switch key {
 	case "descr":
 		if p.sees("[") {
-			return errors.New("the elements are structures: must be numbers and truth values")
+			from := p.at
+			h.item, err = p.structure(0)
+			h.descr, ok = p.text[from:p.at], err == nil
+		} else {
+			h.descr, ok = p.quoted()
 		}
-		h.descr, ok = p.quoted()
 	case "fortran_order":
 		h.fortran = p.take("True")
 		ok = h.fortran || p.take("False")
@@ -67,7 +72,7 @@ func (p *parser) value(h *header, key string) (err error) {
 		ok = true
 	}
 	if !ok {
-		return errForm
+		return cmp.Or(err, errForm)
 	}
 	return err
 }
@@ -113,7 +118,7 @@ func (p *parser) quoted() (string, bool) {
 			continue
 		}
 		text, _, ok := strings.Cut(p.text[p.at:], quote)
-		p.at += len(text) + len(quote)
+		p.at = min(p.at+len(text)+len(quote), len(p.text))
 		return text, ok && !strings.ContainsAny(text, "\\\n")
 	}
 	return "", false

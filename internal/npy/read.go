@@ -54,6 +54,9 @@ func ReadLayout(head []byte) (Layout, error) {
 	if err != nil {
 		return Layout{}, fmt.Errorf("npy: %w", err)
 	}
+	if h.item > 0 {
+		return Layout{}, errors.New("npy: the elements are structures: must be numbers and truth values")
+	}
 	size, err := sizeOf(h.descr)
 	if err != nil {
 		return Layout{}, fmt.Errorf("npy: %w", err)

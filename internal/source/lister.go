@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media"
@@ -143,7 +144,11 @@ func suffixes(r recipe.Recipe) (all []string) {
 	found := map[string][]string{}
 	for _, s := range r.All() {
 		if t := recipe.TraitsOf(s.Args); t.Suffixes != nil {
-			found[t.Content] = t.Suffixes
+			for _, suffix := range t.Suffixes {
+				if !slices.Contains(found[t.Content], suffix) {
+					found[t.Content] = append(found[t.Content], suffix)
+				}
+			}
 		}
 	}
 	for _, content := range [...]string{"array", "audio", "video", "image"} {

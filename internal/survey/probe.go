@@ -25,6 +25,7 @@ type probing struct {
 	chain    []recipe.Step // functions that are called one after the other; nil: there is one
 	held     recipe.Args   // of the step, or of the first of the chain
 	failures *recipe.Failures
+	learner  core.Learner                // the step, where it is no function; nil: it is one
 	in       sample.Schema               // what comes to it, with the extents that first samples told; nil: not checked yet
 	gives    []sample.Schema             // by function, nil of a filter; nil: no sample has come
 	flush    func(context.Context) error // ends what gathers samples, where some have come; nil: none have

@@ -38,6 +38,7 @@ type Survey struct {
 	Unnamed string
 
 	guesses []guess // extents that first samples have told
+	learned bool    // some by a step of the engine
 }
 
 // AtEnd finds out at the end of an epoch what no sample has told.
@@ -58,10 +59,17 @@ func (f *Survey) Complete(ctx context.Context, r recipe.Recipe) (recipe.Recipe, 
 	if makes(r) {
 		f.Unnamed = ""
 	}
-	if _, err := r.Check(); err == nil {
-		f.loosen(func() error { _, err := r.Check(); return err })
-	}
+	f.relax(r)
 	return r, nil
+}
+
+// relax leaves extents of a recipe open, if it is right with those that first samples
+// told, or if files told them: steps for sequences need them open.
+func (f *Survey) relax(r recipe.Recipe) {
+	check := func() error { _, err := r.Check(); return err }
+	if f.learned || check() == nil {
+		f.loosen(check)
+	}
 }
 
 // makes tells whether some function makes samples, or batches, of samples.
@@ -75,14 +83,14 @@ func makes(r recipe.Recipe) bool {
 	return false
 }
 
-// Needed reports whether some function of Python does not say its results.
-func Needed(r recipe.Recipe) bool {
+// Needed reports whether some step does not say its results, and whether one of them is a
+// function of Python.
+func Needed(r recipe.Recipe) (any, calls bool) {
 	for _, s := range r.All() {
-		if recipe.TraitsOf(s.Args).Call.Unknown() {
-			return true
-		}
+		calls = calls || recipe.TraitsOf(s.Args).Call.Unknown()
+		any = any || learns(s.Args)
 	}
-	return false
+	return any || calls, calls
 }
 
 func (f *Survey) chain(ctx context.Context, r recipe.Recipe, steps recipe.Chain, in *branch) (recipe.Chain, error) {
@@ -123,6 +131,9 @@ func (f *Survey) one(ctx context.Context, r recipe.Recipe, before []recipe.Step,
 		steps, err = f.chain(ctx, r, steps, inside)
 		return steps
 	})
+	if err == nil && learns(args) {
+		return f.learn(ctx, r, before, s, in)
+	}
 	if err != nil || !t.Call.Unknown() {
 		return args, err
 	}
@@ -207,7 +218,11 @@ func bare(gives sample.Schema, r recipe.Recipe) sample.Schema {
 // not known.
 func (f *Survey) try(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step,
 	asks string, p *probing, failures *recipe.Failures, in *branch) error {
-	steps := append(slices.Clone(before), recipe.Step{Op: s.Op, Name: s.Name, Args: p, Failures: failures})
+	step := recipe.Step{Op: s.Op, Name: s.Name, Args: p, Failures: failures}
+	if p.learner != nil {
+		step.Args = &learning{p}
+	}
+	steps := append(slices.Clone(before), step)
 	end := recipe.Step{Name: s.Name + ".probe", Args: recipe.StackOf(recipe.Batches{Size: 1})}
 	if in != nil {
 		return f.tryIn(ctx, in, r, steps, end, asks, p)
@@ -275,12 +290,8 @@ func (f *Survey) collated(ctx context.Context, r recipe.Recipe, before recipe.Ch
 
 // first makes the first batch of the beginning of a recipe.
 func (f *Survey) first(ctx context.Context, prefix recipe.Recipe, atEnd AtEnd) (Made, error) {
-	if _, err := prefix.Check(); err != nil {
-		return Made{}, err
-	}
-
 	// The sample that comes to the step need not be the first.
-	f.loosen(func() error { _, err := prefix.Check(); return err })
+	f.relax(prefix)
 	defer f.tighten()
 	schema, err := prefix.Check()
 	if err != nil {

@@ -52,7 +52,7 @@ func told(t *testing.T, steps string, gives map[string]sample.Schema) (map[strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !Needed(r) {
+	if needed, _ := Needed(r); !needed {
 		t.Errorf("%s asks for nothing", steps)
 	}
 	r, err = tried(t, gives).Complete(t.Context(), r)
@@ -142,7 +142,7 @@ func TestWhoHasToBeAsked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := Needed(r); got != want {
+		if got, _ := Needed(r); got != want {
 			t.Errorf("%s: a survey is needed: %v", steps, got)
 		}
 	}

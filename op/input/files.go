@@ -220,7 +220,7 @@ func (f *Files) checkMetadata() error {
 	if err := f.Metadata.Check(); err != nil {
 		return recipe.Wrong("metadata", "%w", err)
 	}
-	return errors.Join(f.Fields.check(), f.Gives.Check(nil), recipe.CheckTextErrors(f.Errors))
+	return errors.Join(f.Fields.Check(), f.Gives.Check(nil), recipe.CheckTextErrors(f.Errors))
 }
 
 // Takes implements [recipe.Taker].

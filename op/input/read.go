@@ -74,7 +74,7 @@ func (r ReadShards) Identity(recipe.Recipe) recipe.Args {
 
 // Check implements [recipe.Args]. The schema is nil before the files are read.
 func (r *ReadShards) Check(sample.Schema) (sample.Schema, error) {
-	errs := []error{r.checkFrom(), r.Fields.check(), r.Gives.Check(nil), recipe.CheckTextErrors(r.Errors)}
+	errs := []error{r.checkFrom(), r.Fields.Check(), r.Gives.Check(nil), recipe.CheckTextErrors(r.Errors)}
 	if r.Root != "" && (r.Root[0] != '/' || r.Root.Check() != nil) {
 		errs = append(errs, recipe.Wrong("root", "is %q: must be the absolute path of a folder", string(r.Root)))
 	}
@@ -181,7 +181,8 @@ func (f FieldsFrom) Names() (all []string) {
 	return all
 }
 
-func (f FieldsFrom) check() error {
+// Check returns what is wrong with the names.
+func (f FieldsFrom) Check() error {
 	if f != nil && len(f) == 0 {
 		return recipe.Wrong("fields", "is empty: give at least one field, or null for all")
 	}

@@ -8,7 +8,8 @@
 //
 // A file whose name ends in .npz has a sample for each row: the rows of one number of all
 // arrays, which are fields of the arrays' names. Arrays without axes, of text or of
-// objects, and those in Fortran's order are left out.
+// objects, those in Fortran's order, and those of another length than most are refused by
+// name.
 //
 // A member that is stored as it is costs a read of its bytes, or of one row of it. One
 // that is compressed, with deflate, bzip2 or zstd, is a block, whose checksum is

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/headrace/headrace/internal/npy"
@@ -18,6 +19,7 @@ type array struct {
 	name       string
 	at         int64 // of the first row
 	each, rows int64
+	is         sample.Type // of a row
 }
 
 // rows makes a sample of the rows of each number. Arrays that have no such rows are
@@ -38,7 +40,7 @@ func (s *scan) rows(ctx context.Context, all []member) error {
 			arrays = append(arrays, a)
 			continue
 		}
-		reason := strings.TrimPrefix(why.Error(), "npy: ")
+		reason := strings.TrimPrefix(why.Error(), "npy: ") + wholeFiles
 		s.found.Refuse(name, reason)
 		if first == "" {
 			first = fmt.Sprintf("array %q: %s", name, reason)
@@ -50,17 +52,34 @@ func (s *scan) rows(ctx context.Context, all []member) error {
 	return s.together(ctx, arrays)
 }
 
-// together makes samples of the rows of arrays that have equally many.
+// wholeFiles tells the user how to read arrays without rows.
+const wholeFiles = "; hr.files(…).decode_npz() makes each file a sample, with all its arrays"
+
+// together makes samples of the rows of arrays that have equally many: as many as most
+// have, or of two numbers that are as frequent, the first. Other arrays are refused.
 func (s *scan) together(ctx context.Context, arrays []array) error {
+	times := map[int64]int{}
 	first := arrays[0]
 	for _, a := range arrays {
-		if a.rows != first.rows {
-			return shard.Wrong(s.file, a.at, shard.ErrUnsupported, "array %q has %d rows, and %q has %d",
-				first.name, first.rows, a.name, a.rows)
+		times[a.rows]++
+	}
+	for _, a := range arrays {
+		if times[a.rows] > times[first.rows] {
+			first = a
 		}
 	}
+	arrays = slices.DeleteFunc(arrays, func(a array) bool {
+		if a.rows == first.rows {
+			return false
+		}
+		s.found.Refuse(a.name, fmt.Sprintf("it has %d rows, and %q has %d%s", a.rows, first.name, first.rows, wholeFiles))
+		return true
+	})
 	if err := packed.Samples(s.file, first.rows); err != nil {
 		return err
+	}
+	for _, a := range arrays {
+		s.found.Type(a.name, a.is)
 	}
 	for i := range first.rows {
 		if i%1024 == 0 && ctx.Err() != nil {
@@ -94,7 +113,7 @@ func (s *scan) array(name string, m *member) (a array, why, err error) {
 	if a.rows, a.each, why = l.Rows(); why != nil {
 		return a, why, nil
 	}
-	s.found.Type(name, sample.TensorType(l.DType(), l.Shape[1:]...))
+	a.is = sample.TensorType(l.DType(), l.Shape[1:]...)
 	return a, nil, nil
 }
 

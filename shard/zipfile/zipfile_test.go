@@ -169,13 +169,41 @@ func TestArraysThatAreRefused(t *testing.T) {
 			kind error
 			says string
 		}{
-			{file(t, method, "a.npy", array(tensor.Uint8, 3), "b.npy", array(tensor.Uint8, 4)), shard.ErrUnsupported, `array "a" has 3 rows, and "b" has 4`},
 			{file(t, method, "a.npy", array(tensor.Uint8)), shard.ErrUnsupported, `array "a": an array without axes has no rows`},
 			{file(t, method, "a.txt", "text"), shard.ErrUnsupported, "the file has no arrays"},
 			{file(t, method, "a.npy", "text.npy"), shard.ErrUnsupported, "not a NumPy file"},
 			{file(t, method, "a.npy", array(tensor.Uint8, 3)+"x"), shard.ErrCorrupt, `array "a" has 131 bytes, and its member 132`},
 		} {
 			t.Run(name, func(t *testing.T) { of("a.npz", nil).Refused(t, "a.npz", r.data, r.kind, r.says) })
+		}
+	}
+}
+
+// Arrays of another length than most are named, and the others read.
+func TestArraysOfOtherLengths(t *testing.T) {
+	u8 := func(n int) string { return array(tensor.Uint8, n) }
+	for _, c := range []struct {
+		members []string
+		rows    int
+		refused string
+		why     string
+	}{
+		{[]string{"a.npy", u8(3), "b.npy", u8(4)}, 3, "b", `it has 4 rows, and "a" has 3; hr.files(…).decode_npz() makes`},
+		{[]string{"a.npy", u8(3), "b.npy", u8(4), "c.npy", u8(4)}, 4, "a", `it has 3 rows, and "b" has 4`},
+		{[]string{"a.npy", array(tensor.Uint8), "b.npy", u8(4)}, 4, "a", "an array without axes has no rows; hr.files"},
+	} {
+		for _, method := range []uint16{zip.Store, zip.Deflate} {
+			f, err := shardtest.Folder{"a.npz": file(t, method, c.members...)}.Open("a.npz")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var found index.Builder
+			if err := (zipfile.Format{}).Scan(t.Context(), f, &found); err != nil {
+				t.Fatal(err)
+			}
+			if found.Len() != c.rows || len(found.Refused) != 1 || !strings.HasPrefix(found.Refused[c.refused], c.why) {
+				t.Errorf("%d rows, refused %q, want %d rows and %q: %s", found.Len(), found.Refused, c.rows, c.refused, c.why)
+			}
 		}
 	}
 }

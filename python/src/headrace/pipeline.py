@@ -425,6 +425,27 @@ class Pipeline(Operations):
                 raise RecipeError(f"headrace: rename: {old!r} becomes {new!r}: must be names of fields")
         return self._with("rename", {"fields": given})
 
+    def decode_npz(self, fields: Mapping[str, str | tuple[str, Any]] | Some | None = None, *, field: str | None = None) -> Pipeline:
+        """Read the arrays of NumPy's archives (`.npz`), each file a sample: the fields are the arrays.
+
+            scenes = hr.files("scenes/*.npz").shuffle().decode_npz()
+            pairs = hr.files("scenes/*.npz").decode_npz({"image": "rgb", "label": "class"})
+
+        Numbers and bools are arrays, in C order and the machine's byte order; text without axes is `str`. Arrays of anything else, such as
+        complex numbers, dates, lists of text or structures, stay NumPy arrays, in a batch a list of them. Python objects in a file are
+        refused: nothing is unpickled. For the rows of long arrays as samples, use `hr.read`.
+
+        Args:
+            fields: the array that each field is, or `(name, type)`, with a type as for `gives` of `map`; or a list of names. By default
+                all arrays, and a file that has others than the first one is a bad sample. The first file tells the types that you do not
+                give; sizes may differ, unless a later step such as `batch` needs one.
+            field: the field with the file, which is removed; by default `"bytes"`.
+        """
+        from ._recipe.read import fields_from
+
+        given = None if fields is None else fields_from("decode_npz", fields)
+        return self._with("decode_npz", {"fields": given, "field": field})
+
     def views(
         self,
         count: int | None = None,
