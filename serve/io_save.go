@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/av"
@@ -44,19 +45,22 @@ func (a *avArray) port() (p ffmpeg.Port, err error) {
 
 func init() {
 	handleAV(map[string]handler{
-		"save":   {(*task).prepareSave, 0, (*ioSession).openSaver},
+		"save":   {(*task).prepareSave, -1, (*ioSession).openSaver},
 		"write":  {nil, 1, (*ioSession).writePiece},
 		"finish": {nil, 0, (*ioSession).finishSaver},
 	})
 }
 
 func (t *task) prepareSave() error {
+	if err := t.prepareWindow(); err != nil {
+		return err
+	}
 	if n := len(t.av().Save); n < 1 || n > 64 {
 		return fmt.Errorf("serve: %d streams to save: must be from 1 to 64", n)
 	}
 	for i := range t.av().Save {
-		if t.av().Save[i].File {
-			return errors.New("serve: a stream to save is made of arrays, not of a file")
+		if t.av().Save[i].File && (i == 0 || i < len(t.av().Save)-1) {
+			return errors.New("serve: streams of a file are saved after one that is made of arrays, and last")
 		}
 		if _, err := t.av().Save[i].port(); err != nil {
 			return err
@@ -70,11 +74,33 @@ type saving struct {
 	out   *recode.Output
 	saver *recode.Saver
 	each  []int
+
+	beside *os.File // of which streams are copied; nil: there is none
+}
+
+// begin makes the saver.
+func (f *saving) begin(to recode.Container, streams []recode.Saved, w *recode.Window) (*recode.Saver, error) {
+	saver, err := recode.NewSaver(f.out.File, to, streams)
+	if err != nil || f.beside == nil {
+		return saver, err
+	}
+	if err := saver.Beside(f.beside, w); err != nil {
+		saver.Close()
+		return nil, err
+	}
+	return saver, nil
 }
 
 func (f *saving) close() {
-	f.saver.Close()
-	f.out.Discard()
+	if f.saver != nil {
+		f.saver.Close()
+	}
+	if f.out != nil {
+		f.out.Discard()
+	}
+	if f.beside != nil {
+		f.beside.Close()
+	}
 }
 
 func (s *ioSession) openSaver(ctx context.Context) (*result, error) {
@@ -88,8 +114,15 @@ func (s *ioSession) openSaver(ctx context.Context) (*result, error) {
 	}
 	f := new(saving)
 	var streams []recode.Saved
+	copies := s.task.av().Save[len(s.task.av().Save)-1].File
+	if n := len(s.message.Inputs); copies && n != 1 || !copies && n != 0 {
+		return nil, fmt.Errorf("%w: %d files to copy streams of", wire.ErrProtocol, n)
+	}
 	for i := range s.task.av().Save {
 		a := &s.task.av().Save[i]
+		if a.File {
+			continue
+		}
 		port, err := a.port()
 		if err != nil {
 			return nil, err
@@ -109,11 +142,18 @@ func (s *ioSession) openSaver(ctx context.Context) (*result, error) {
 			Filter: a.Filter, Format: a.PixelFormat, Tags: tags(a.Options),
 		})
 	}
+	if copies {
+		in := s.input(0)
+		if f.beside, err = s.fileOf(ctx, &in); err != nil {
+			return nil, err
+		}
+	}
 	if f.out, err = recode.Create(s.task.av().To); err != nil {
+		f.close()
 		return nil, err
 	}
-	if f.saver, err = computed(ctx, s, func() (*recode.Saver, error) { return recode.NewSaver(f.out.File, to, streams) }); err != nil {
-		f.out.Discard()
+	if f.saver, err = computed(ctx, s, func() (*recode.Saver, error) { return f.begin(to, streams, &s.task.av().window) }); err != nil {
+		f.close()
 		return nil, err
 	}
 	s.setStream(f)

@@ -28,6 +28,9 @@ type Saved struct {
 type Saver struct {
 	writer  *ffmpeg.Writer
 	streams []*saving
+	beside  *beside // packets of a file; nil: none
+	options string  // of the container, until it has begun
+	begun   bool
 }
 
 // saving is a stream on its way: graph, encoder, writer.
@@ -69,7 +72,17 @@ func (s *Saver) open(out *os.File, to Container, streams []Saved) (err error) {
 			return err
 		}
 	}
-	return s.writer.Begin(to.Options)
+	s.options = to.Options
+	return nil
+}
+
+// begin begins the container, which knows all streams then.
+func (s *Saver) begin() error {
+	if s.begun {
+		return nil
+	}
+	s.begun = true
+	return s.writer.Begin(s.options)
 }
 
 // open makes the graph first, which says what the encoder is given.
@@ -167,6 +180,9 @@ func (s *Saver) Write(ctx context.Context, stream int, data []byte, each int) er
 	if stream < 0 || stream >= len(s.streams) {
 		return fmt.Errorf("recode: there is no stream %d", stream)
 	}
+	if err := s.begin(); err != nil {
+		return err
+	}
 	one := s.streams[stream]
 	if one.From.Audio && one.each == 0 {
 		if err := one.prime(each); err != nil {
@@ -191,6 +207,11 @@ func (s *Saver) Write(ctx context.Context, stream int, data []byte, each int) er
 		data = data[n*each:]
 		if err := one.encode(); err != nil {
 			return err
+		}
+		if s.beside != nil && stream == 0 {
+			if err := s.beside.write(seconds(one.pts, one.From.TimeBase)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -257,6 +278,9 @@ func (s *saving) write() error {
 
 // Finish encodes what is left, and ends the container.
 func (s *Saver) Finish() error {
+	if err := s.begin(); err != nil {
+		return err
+	}
 	for _, one := range s.streams {
 		if err := one.flush(); err != nil {
 			return err
@@ -265,6 +289,11 @@ func (s *Saver) Finish() error {
 			return err
 		}
 		if err := one.encode(); err != nil {
+			return err
+		}
+	}
+	if s.beside != nil {
+		if err := s.beside.write(nil); err != nil {
 			return err
 		}
 	}
@@ -280,6 +309,9 @@ func (s *Saver) Close() {
 		if one.encoder != nil {
 			one.encoder.Close()
 		}
+	}
+	if s.beside != nil {
+		s.beside.close()
 	}
 	if s.writer != nil {
 		s.writer.Close()

@@ -430,8 +430,10 @@ def save_video(
             another transfer.
         container: options of the container: `{"movflags": "faststart"}`.
         aspect: of a pixel.
-        audio: samples [samples] or [samples, channels] to go with it, as for `save_audio`.
-        audio_rate: samples per second.
+        audio: samples [samples] or [samples, channels] to go with it, as for `save_audio`; or audio to copy without encoding: a path, bytes
+            or object with `read()`, of which players' audio stream is taken, or packets of `demux(…, streams="audio")`, of a part. The
+            first frame is shown when the file's first frame was, or without video when the first sample is heard.
+        audio_rate: samples per second. Only samples have it, and codec and bit rate.
         audio_codec: by default the container's usual one.
         audio_bit_rate: bits per second.
         files: let options have FFmpeg open files, such as those of `subtitles` or `lut3d`.

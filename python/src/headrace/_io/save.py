@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy
@@ -13,8 +13,9 @@ from .._recipe.arguments import truth
 from ..errors import MediaError, WrongType
 from .arrays import bytes_of, frames_of, picture_port, sample_port, samples_of
 from .colors import with_colors
+from .packets import Packets
 from .session import Input
-from .source import whole
+from .source import source_of, whole
 from .tasks import Ongoing, done, given_back, options, target, task
 
 # By the suffix of a name: the container, and the codecs of video and audio that it usually has. None: by the type of what is saved.
@@ -118,7 +119,17 @@ def put(name: str, to: str, content: bytes) -> None:
 class Writer:
     """A file that is being made, and is removed unless it is finished."""
 
-    def __init__(self, name: str, to: Any, format: str, saved: list[dict[str, Any]], container: Any, files: Any) -> None:
+    def __init__(
+        self,
+        name: str,
+        to: Any,
+        format: str,
+        saved: list[dict[str, Any]],
+        container: Any,
+        files: Any,
+        beside: Input | None = None,
+        streams: Sequence[str] = (),
+    ) -> None:
         self._to = to
         self._path = target(name, to)
         asked = {
@@ -127,8 +138,9 @@ class Writer:
             "save": saved,
             "options": options("container", container),
             "files": truth("files", files),
+            "streams": list(streams),
         }
-        self._ongoing = Ongoing(name, task("save", asked), (), self._path)
+        self._ongoing = Ongoing(name, task("save", asked), [beside] if beside else (), self._path)
         self._write = [task("write", {"stream": i, "to": self._path or ""}) for i in range(len(saved))]
 
     def write(self, stream: int, array: Any) -> None:
@@ -184,8 +196,18 @@ def save_frames(
             raise WrongType(f"headrace: {name}: {key} is {value!r}: must be text")
         video[key] = value or ""
     saved = [video]
-    samples = None
-    if audio is not None:
+    samples = beside = None
+    if audio is not None and _is_file(audio):
+        given = {"audio_rate": audio_rate, "audio_codec": audio_codec, "audio_bit_rate": audio_bit_rate}
+        for key, value in given.items():
+            if value is not None:
+                raise MediaError(
+                    f"headrace: {name}: {key} is {value!r}, but the audio of a file is copied as it is: leave {key} out, or give"
+                    " samples, as hr.io.load_audio returns them"
+                )
+        beside = source_of(name, audio, None)
+        saved.append({"file": True})
+    elif audio is not None:
         samples = samples_of(name, audio)
         if audio_rate is None:
             raise MediaError(f"headrace: {name}: audio needs audio_rate, its samples per second")
@@ -193,7 +215,8 @@ def save_frames(
             sample_port(samples, audio_rate) | encoding(name, "audio", audio_codec, usual_audio, made, samples, None, audio_bit_rate, None)
         )
 
-    writer = Writer(name, to, made, saved, container, files)
+    chosen = ["audios" if isinstance(audio, Packets) else "audio"] if beside else []
+    writer = Writer(name, to, made, saved, container, files, beside, chosen)
     try:
         shown = heard = 0
         num, den = port["fps"]
@@ -209,6 +232,12 @@ def save_frames(
         return writer.finish()
     finally:
         writer.close()
+
+
+def _is_file(audio: Any) -> bool:
+    """Whether audio is coded: packets, or the content or the name of a file."""
+    coded = isinstance(audio, (str, bytes, bytearray, os.PathLike, Packets))
+    return coded or (hasattr(audio, "read") and not hasattr(audio, "__array__"))
 
 
 def save_samples(
