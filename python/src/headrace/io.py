@@ -42,6 +42,7 @@ from ._io.av import (
     stream_media,
     stream_video,
 )
+from ._io.metadata import ImageMetadata, image_metadata
 from ._io.npy import load_npy
 from ._io.npz import Npz, load_npz
 from ._io.out import check_out, into
@@ -67,6 +68,7 @@ __all__ = [
     "AudioStream",
     "ColorInfo",
     "FilterStream",
+    "ImageMetadata",
     "MediaClip",
     "MediaStream",
     "Npz",
@@ -82,6 +84,7 @@ __all__ = [
     "decode_jpeg",
     "demux",
     "filter",
+    "image_metadata",
     "iter_tar",
     "load_audio",
     "load_image",
