@@ -91,6 +91,17 @@ def definitions(spdl):
         return sorted(pipeline)
 
 
+def paths(spdl):
+    """Aggregates and nested paths."""
+    (builder,) = of(spdl, "pipeline", "PipelineBuilder")
+    aggregate, variants, pipe = of(spdl, "pipeline.defs", "Aggregate", "PathVariants", "Pipe")
+    inner = variants(lambda x: x % 4 // 2, [[pipe(lambda x: -x)], [pipe(lambda x: None if x == 2 else x)]])
+    start = builder().add_source(range(12)).path_variants(lambda x: x % 2, [[inner], [aggregate(4), pipe(sum)]])
+    pipeline = start.pipe(lambda x: (x, x)).disaggregate().add_sink(2).build(num_threads=2)
+    with pipeline.auto_stop():
+        return sorted(pipeline)
+
+
 def hooks(spdl):
     builder, hook = of(spdl, "pipeline", "PipelineBuilder", "TaskHook")
     seen, stages = [], []
@@ -264,6 +275,7 @@ GIVE = {
     "intro": [[1, 3, 5, 7, 9], [11, 13, 15, 17, 19], [21, 23]],
     "stages": [10, -10, 20, -20, 50, -50, 60, -60],
     "definitions": [0, 10, 40, 90, 160, 1100, 1110, 1120],
+    "paths": [-8, -8, -4, -4, 0, 0, 6, 6, 10, 10, 16, 16, 20, 20],
     "hooks": ([0, 1, 2, 4, 5, 6, 7, 9], [(3, "bad 3"), (8, "bad 8")], ["fails begins", "fails ends"]),
     "statistics": (59, True, 1, (True, True), True, (True, True, True)),
     "region": [(1, True), (3, True), (5, True), (9, True), (11, True)],

@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 
 import headrace as hr
+from conftest import WHOLE
 from headrace.compat import spdl
 from headrace.compat.spdl import PipelineBuilder, PipelineFailure
+from headrace.compat.spdl.dataloader import get_pytorch_dataloader
 from headrace.compat.spdl.pipeline import build_pipeline, cache_iterator, defs, profile_pipeline
 from headrace.compat.spdl.source import DistributedRandomSampler
 from headrace.compat.spdl.source.utils import MergeIterator
@@ -179,6 +181,35 @@ def test_what_fails_in_a_region_is_logged_dropped_and_counted(caplog):
         list(builder.build(num_threads=1, max_failures=0))
 
 
+class Squares:
+    def __len__(self):
+        return 10
+
+    def __getitem__(self, i):
+        return i * i
+
+
+def test_a_loader_of_pytorchs_kind_gives_the_batches_of_its_sampler():
+    options = {"sampler": [3, 2, 1, 0, 4, 5, 9], "collate_fn": list, "in_order": True}
+    loader = get_pytorch_dataloader(Squares(), 3, num_workers=2, **options)
+    assert len(loader) == 3
+    assert list(loader) == [[9, 4, 1], [0, 16, 25], [81]]
+    even = get_pytorch_dataloader(Squares(), 3, drop_last=True, **options)
+    assert (len(even), list(even._sampler)) == (2, [[3, 2, 1], [0, 4, 5]])
+
+
+@pytest.mark.skipif(not WHOLE, reason="its workers import PyTorch: make test-all")
+def test_a_loader_of_pytorchs_kind_shuffles_and_stacks_as_pytorch_does():
+    torch = pytest.importorskip("torch")
+
+    def generator():
+        return torch.Generator().manual_seed(3)
+
+    loader = get_pytorch_dataloader(Squares(), 4, shuffle=True, num_workers=2, in_order=True, generator=generator())
+    order = list(torch.utils.data.RandomSampler(range(10), generator=generator()))
+    assert [batch.tolist() for batch in loader] == [[i * i for i in order[at : at + 4]] for at in (0, 4, 8)]
+
+
 async def later(x):
     return x
 
@@ -199,7 +230,7 @@ def region(*pipes):
         (lambda: defs.Pipe(later, executor="pool"), r"pipe: executor= is for functions that are not async"),
         (lambda: defs.PathVariants(len, [[]], batched=True), r"PathVariants: batched= is not supported: route items before"),
         (lambda: defs.Merge([], op=later), r"Merge: op= is not supported: write hr.merge"),
-        (lambda: with_paths(defs.Aggregate(2)), r"'aggregate' cannot be on a path: put it after path_variants"),
+        (lambda: with_paths(defs.PlacementConfig(None)), r"PlacementConfig.* cannot be on a path: put it after path_variants"),
         (lambda: region(defs.Aggregate(2)), r"aggregate cannot be between \.to\(…\) and \.to\(MAIN_PROCESS\): put it after"),
         (lambda: region(defs.Pipe(abs, executor="pool")), r"abs is in a worker process: leave out executor="),
         (lambda: profile_pipeline(defs.PipelineConfig(defs.Merge([]), [], defs.SinkConfig(1))), r"profile_pipeline: a chain of pipe"),
@@ -208,6 +239,10 @@ def region(*pipes):
         (lambda: DistributedRandomSampler(3, rank=0, world_size=1, weights=[1, -1, 1]), r"weights must be 3 numbers from 0 on"),
         (lambda: MergeIterator([[1]], weights=[0]), r"MergeIterator: weights must be numbers from 0 on, with a sum above 0"),
         (lambda: MergeIterator([]), r"MergeIterator: give iterables"),
+        (lambda: get_pytorch_dataloader(Squares(), worker_init_fn=abs), r"get_pytorch_dataloader: worker_init_fn: see From SPDL.*sampler="),
+        (lambda: get_pytorch_dataloader(Squares(), pin_memory=True), r"get_pytorch_dataloader: pin_memory: see From SPDL"),
+        (lambda: get_pytorch_dataloader(Squares(), batch_sampler=[[1]]), r"batch_sampler= excludes batch_size"),
+        (lambda: get_pytorch_dataloader(Squares(), sampler=[1], shuffle=True), r"sampler= and shuffle= exclude each other"),
         (lambda: cache_iterator([1], 2, return_caches_after=1), r"0 < num_caches <= return_caches_after"),
         (
             lambda: spdl.io.sample_decode_video(np.zeros((1, 8, 8, 3), np.uint8), [0], filter_desc="format=yuv420p"),

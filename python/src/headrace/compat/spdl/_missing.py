@@ -6,7 +6,6 @@ from typing import NoReturn
 
 INSTEAD = {
     "MergeOp": 'hr.merge([p, q], order="round_robin"), or with weights=',
-    "PyTorchDataLoader": "hr.source(dataset, sampler=…).batch(n).loader()",
     "get_pytorch_dataloader": "hr.source(dataset, sampler=…).batch(n).loader()",
     "AsyncQueue": 'queues are in the engine: loader.stats()["queues"]',
     "ProcessGroupStatsMonitor": 'loader.stats()["resources"]',

@@ -15,8 +15,8 @@ from .._missing import OF_BUILD
 from ._hooks import StageInfo, TaskStatsHook, WhileOpen
 from ._queues import StatsQueue, after
 from ._region import Lost, Region, workers_of
-from ._stages import Failures, PipelineFailure, Stage, Table, elements
-from .defs import AggregateConfig, Collate, DisaggregateConfig, Generic, MergeConfig, PathVariantsConfig, PipeConfig, PlacementConfig
+from ._stages import Failures, PipelineFailure, Stage, Table, aggregator_of, elements, grouper
+from .defs import AggregateConfig, DisaggregateConfig, Generic, MergeConfig, PathVariantsConfig, PipeConfig, PlacementConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -82,7 +82,8 @@ class _Run:
                 flow, ordered = self._source(self._grouped(loader, pipe)), True
             elif isinstance(pipe, PlacementConfig) and pipe.target is not None:
                 inside = list(itertools.takewhile(lambda one: not isinstance(one, PlacementConfig), pipes))
-                flow, ordered = self._away(flow, Region(inside), workers_of(pipe.target)), False
+                flow = self._away(flow, Region(inside), workers_of(pipe.target))
+                ordered = ordered and pipe.target.ordered
             elif not isinstance(pipe, PlacementConfig):
                 flow, keeps = self._with(flow, pipe)
                 ordered = ordered and keeps
@@ -91,6 +92,8 @@ class _Run:
     def _with(self, flow: Any, pipe: Any) -> tuple[Any, bool]:
         if isinstance(pipe, PathVariantsConfig):
             return self._routed(flow, pipe)
+        if isinstance(pipe, AggregateConfig):  # on a path, which has one end for all that comes of it
+            return flow.aggregate(grouper(pipe, self._table), fields="item", gives={"item": int}, where="here"), True
         if isinstance(pipe, DisaggregateConfig):
             pipe = PipeConfig(pipe.name, elements)
         if not isinstance(pipe, PipeConfig):
@@ -123,7 +126,7 @@ class _Run:
 
         def branch(path: tuple[Any, ...]) -> Callable[[Any], Any]:
             def add(flow: Any) -> Any:
-                flow = flow.drop("path")
+                flow = flow.select("item")
                 for one in path:
                     flow, kept = self._with(flow, one)
                     keeps.append(kept)
@@ -168,7 +171,7 @@ class _Run:
         return numbers
 
     def _grouped(self, loader: Loader, pipe: AggregateConfig) -> Callable[[], Iterator[int]]:
-        aggregator = Collate(pipe.op) if isinstance(pipe.op, int) else pipe.op
+        aggregator = aggregator_of(pipe)
 
         def groups() -> Iterator[int]:
             for sample in loader:

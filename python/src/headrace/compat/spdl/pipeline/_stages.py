@@ -10,12 +10,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ._hooks import around
+from .defs import Collate
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
     from ._hooks import TaskHook
-    from .defs import PipeConfig
+    from .defs import AggregateConfig, PipeConfig
 
 _log = logging.getLogger("headrace.compat.spdl")
 _LEAST = 100  # calls before a share of failures counts
@@ -141,3 +142,28 @@ async def elements(items: Any) -> AsyncIterator[Any]:
     """Those of an item."""
     for item in items:
         yield item
+
+
+def aggregator_of(pipe: AggregateConfig) -> Any:
+    """The user's aggregator, or one that makes lists."""
+    return Collate(pipe.op) if isinstance(pipe.op, int) else pipe.op
+
+
+def grouper(pipe: AggregateConfig, table: Table) -> type:
+    """An aggregator of Headrace, of numbers."""
+
+    class Grouper:
+        def __init__(self) -> None:
+            self._aggregator = aggregator_of(pipe)
+
+        def accumulate(self, number: int) -> Any:
+            item = table.take(number)
+            return None if item is None else _numbered(self._aggregator.accumulate(item))
+
+        def flush(self) -> Any:
+            return None if pipe.drop_last else _numbered(self._aggregator.flush())
+
+    def _numbered(item: Any) -> Any:
+        return None if item is None else {"item": table.put(item)}
+
+    return Grouper

@@ -100,6 +100,7 @@ class ProcessPoolExecutorConfig:
     max_workers: int | None = None
     initializer: Callable[..., object] | None = None
     initargs: tuple[Any, ...] = ()
+    ordered: bool = False  # whether results keep the order of items
     mp_context: str | None = None  # changes nothing: these processes are neither forks of the program nor run its main module
 
 
