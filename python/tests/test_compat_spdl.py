@@ -196,18 +196,15 @@ def test_a_loader_of_pytorchs_kind_gives_the_batches_of_its_sampler():
     assert list(loader) == [[9, 4, 1], [0, 16, 25], [81]]
     even = get_pytorch_dataloader(Squares(), 3, drop_last=True, **options)
     assert (len(even), list(even._sampler)) == (2, [[3, 2, 1], [0, 4, 5]])
+    if WHOLE:  # workers take long to import torch
+        import torch
 
+        def generator():
+            return torch.Generator().manual_seed(3)
 
-@pytest.mark.skipif(not WHOLE, reason="its workers import PyTorch: make test-all")
-def test_a_loader_of_pytorchs_kind_shuffles_and_stacks_as_pytorch_does():
-    torch = pytest.importorskip("torch")
-
-    def generator():
-        return torch.Generator().manual_seed(3)
-
-    loader = get_pytorch_dataloader(Squares(), 4, shuffle=True, num_workers=2, in_order=True, generator=generator())
-    order = list(torch.utils.data.RandomSampler(range(10), generator=generator()))
-    assert [batch.tolist() for batch in loader] == [[i * i for i in order[at : at + 4]] for at in (0, 4, 8)]
+        shuffled = get_pytorch_dataloader(Squares(), 4, shuffle=True, num_workers=2, in_order=True, generator=generator())
+        order = list(torch.utils.data.RandomSampler(range(10), generator=generator()))
+        assert [batch.tolist() for batch in shuffled] == [[i * i for i in order[at : at + 4]] for at in (0, 4, 8)]
 
 
 async def later(x):
