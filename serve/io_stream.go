@@ -106,12 +106,17 @@ func (t *task) samplesOptions() recode.SamplesOptions {
 }
 
 func (s *ioSession) openFrames(ctx context.Context) (*result, error) {
-	on, err := begin(ctx, s, func(f *os.File) (*recode.Frames, error) { return recode.OpenFrames(f, s.task.framesOptions()) })
+	on, err := begin(ctx, s, func(f *os.File) (*recode.Frames, error) {
+		if s.task.Native {
+			return recode.OpenNative(ctx, f, s.task.framesOptions())
+		}
+		return recode.OpenFrames(f, s.task.framesOptions())
+	})
 	if err != nil {
 		return nil, err
 	}
 	width, height := on.Size()
-	return s.jsonResult(ctx, map[string]any{"height": height, "width": width})
+	return s.jsonResult(ctx, map[string]any{"height": height, "width": width, "pixel_format": on.Format()})
 }
 
 func (s *ioSession) openSamples(ctx context.Context) (*result, error) {

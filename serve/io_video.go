@@ -35,6 +35,12 @@ func (t *task) prepareVideo() error {
 	if err := t.clip.Complete(); err != nil {
 		return err
 	}
+	if t.Native {
+		if t.Width != 0 || t.Height != 0 {
+			return errors.New("headrace: color \"native\" keeps frames as they are: leave out width and height, or name a color")
+		}
+		return t.clip.CheckNative()
+	}
 	if t.Width == 0 && t.Height == 0 {
 		return nil
 	}
@@ -72,8 +78,8 @@ func (s *ioSession) decodeClip(ctx context.Context) (*result, error) {
 		if err != nil {
 			return nil, err
 		}
-		if color, err := s.firstColor(ctx, &in, file, content); err == nil { // otherwise there is what the container says
-			info.Color = color
+		if first, err := s.firstFrame(ctx, &in, file, content); err == nil { // otherwise there is what the container says
+			info.Color, info.PixelFormat = first.Color, first.Format
 		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -81,6 +87,16 @@ func (s *ioSession) decodeClip(ctx context.Context) (*result, error) {
 		return s.jsonResult(ctx, info)
 	}
 
+	if s.task.Native {
+		first, err := s.firstFrame(ctx, &in, file, content)
+		if err == nil {
+			err = first.NativeErr
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.task.clip.SetNative(first.Native)
+	}
 	c, err := computedOn(ctx, s, &in, func() (*opvideo.VideoClip, error) {
 		return s.task.clip.Open(file, opvideo.FrameList{Indices: s.task.Indices, Times: s.task.Times}, s.task.steps)
 	})
@@ -110,9 +126,9 @@ func (s *ioSession) decodeClip(ctx context.Context) (*result, error) {
 	return &result{slot, 8 * form.DType.Size(), c.Shape()}, nil
 }
 
-// firstColor decodes the first frame of a video, and returns its colours: often
-// only the codec's own headers say them.
-func (s *ioSession) firstColor(ctx context.Context, in *input, file video.File, content int64) (told opvideo.ColorInfo, err error) {
+// firstFrame decodes the first frame of a video, and returns its format and colours:
+// often only the codec's own headers say them.
+func (s *ioSession) firstFrame(ctx context.Context, in *input, file video.File, content int64) (told opvideo.FirstFrame, err error) {
 	c, err := computedOn(ctx, s, in, func() (*opvideo.VideoClip, error) {
 		return s.task.clip.Open(file, opvideo.FrameList{Indices: []int{0}}, nil)
 	})
@@ -128,7 +144,7 @@ func (s *ioSession) firstColor(ctx context.Context, in *input, file video.File, 
 	if err := machine.Patiently(ctx, c.Load); err != nil {
 		return told, err
 	}
-	err = s.computeOn(ctx, in, func() error { told, err = c.Color(ctx); return err })
+	err = s.computeOn(ctx, in, func() error { told, err = c.First(ctx); return err })
 	return told, err
 }
 

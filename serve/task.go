@@ -39,6 +39,7 @@ type task struct {
 
 	// Of video: which frames, and how they come out.
 	Video   recipe.Args `json:"video"`
+	Native  bool        `json:"native"`  // frames keep the decoder's numbers
 	Indices []int       `json:"indices"` // the frames, instead
 	Times   []float64   `json:"times"`   // those on screen then, instead
 	clip    video.Standalone

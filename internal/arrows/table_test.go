@@ -591,6 +591,7 @@ var arrows = []arrow{
 	{"media/video", "media/av/whole", "whether a file in fragments is whole"},
 	{"media/video", "media/av/mp4", "the index of MP4 files"},
 	{"media/video", "media/av/slices", "packets that no other needs, pictures that are missing"},
+	{"media/video", "media/internal/orient", "sizes of frames that are turned"},
 	{"media/video", "media/yuv", "frames are pictures that can be converted"},
 	{"media/video", "media", "kinds of errors"},
 	{"media/video", "tensor", "the dtype of images that frames become"},

@@ -55,6 +55,7 @@ type Frames struct {
 	plan   media.Plan
 	planes *video.PlanesWriter // nil: frames become images
 	form   media.Form          // of a frame
+	format string              // of the decoder, where its numbers stay
 	rgb    []byte
 }
 
@@ -81,6 +82,32 @@ func OpenFrames(file *os.File, o FramesOptions) (*Frames, error) {
 	}
 	return f, nil
 }
+
+// OpenNative is OpenFrames for frames that keep the decoder's numbers, of which it
+// decodes the first.
+func OpenNative(ctx context.Context, file *os.File, o FramesOptions) (*Frames, error) {
+	f, err := OpenFrames(file, o)
+	if err != nil {
+		return nil, err
+	}
+
+	there, err := f.await(ctx)
+	if err == nil && there {
+		var n video.Native
+		if n, err = video.NativeOf(&video.Frame{Picture: f.frame.Image.Picture, Format: f.frame.Format}); err == nil {
+			f.planes = video.NewNativeWriter(n, &f.plan)
+			f.form, f.format = f.planes.Form(), n.Format
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Format returns the decoder's name of the format, of frames that keep its numbers.
+func (f *Frames) Format() string { return f.format }
 
 func (f *Frames) open() (err error) {
 	if err := f.choose(av.Video, "video"); err != nil {
@@ -201,6 +228,7 @@ func (f *Frames) widen() error {
 		return err
 	}
 	again.shown, again.waiting = max(f.shown, f.came), f.waiting
+	again.planes, again.form, again.format = f.planes, f.form, f.format
 	*f = *again
 	return nil
 }

@@ -21,6 +21,7 @@ type PlanesWriter struct {
 	form        yuv.Planes
 	orientation int          // in which frames are stored
 	first       *yuv.Picture // that came, without its parts; nil: none has come
+	native      *Native      // whose numbers stay; nil: frames get the planes of form
 }
 
 // NewPlanesWriter makes one for planes of this form, by the plan that would make images
@@ -50,18 +51,21 @@ type planesResizer interface {
 // Draw writes a frame.
 func (w *PlanesWriter) Draw(to []byte, f *Frame) error {
 	p, l := &f.Picture, &w.form
+	if w.native != nil {
+		w.note(p)
+		return w.drawNative(to, f)
+	}
 	switch p.Kind {
 	case 0:
-		return media.About("video", fmt.Errorf("%w: frames of the format %s", media.ErrUnsupported, f.Format))
+		return unknownFormat(f)
 	case yuv.RGB:
 		if err := p.Check(); err != nil {
 			return err
 		}
 		p = p.Coded()
 	}
-	if w.first == nil {
-		w.first = &yuv.Picture{Matrix: p.Matrix, Full: p.Full, Siting: p.Siting, Bits: p.Bits}
-	}
+	w.note(p)
+
 	if w.orientation > 1 {
 		if turned := w.turned(p); !l.Has(&turned) && p.Kind == yuv.YUV { // made where it is: turned chroma is elsewhere
 			if err := p.Check(); err != nil {
@@ -92,6 +96,26 @@ func (w *PlanesWriter) Draw(to []byte, f *Frame) error {
 	return r.ResizePlanes(p, l.Width, l.Height, l.ChromaX, l.ChromaY, func(small *yuv.Picture) error { return l.Write(to, small) })
 }
 
+// note keeps how colours come from the first frame.
+func (w *PlanesWriter) note(p *yuv.Picture) {
+	if w.first == nil {
+		w.first = &yuv.Picture{Matrix: p.Matrix, Full: p.Full, Siting: p.Siting, Bits: p.Bits}
+	}
+}
+
+// Form returns the form of a frame's array.
+func (w *PlanesWriter) Form() media.Form {
+	if n := w.native; n != nil && n.Channels > 0 {
+		f := media.Form{Height: w.form.Height, Width: w.form.Width, DType: tensor.Uint8}
+		f.Color = map[int]media.Color{1: media.Gray, 3: media.RGB, 4: media.RGBA}[n.Channels]
+		if w.form.Wide {
+			f.DType = tensor.Uint16
+		}
+		return f
+	}
+	return PlanesForm(w.form)
+}
+
 // turned returns the upright form of a frame, without its parts.
 func (w *PlanesWriter) turned(p *yuv.Picture) yuv.Picture {
 	to := yuv.Picture{Kind: p.Kind, ChromaX: p.ChromaX, ChromaY: p.ChromaY}
@@ -103,6 +127,10 @@ func (w *PlanesWriter) turned(p *yuv.Picture) yuv.Picture {
 
 // Black writes a frame that is not in the video.
 func (w *PlanesWriter) Black(to []byte) {
+	if n := w.native; n != nil && n.Channels > 0 {
+		w.blackNative(to)
+		return
+	}
 	told := w.Told()
 	full, bits := told[1] == 1, told[3]
 	luma, chroma := uint16(16)<<(bits-8), uint16(1)<<(bits-1)

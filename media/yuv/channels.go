@@ -1,6 +1,10 @@
 package yuv
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/headrace/headrace/media/internal/orient"
+)
 
 // toGray writes luma alone, expanded to the full range, as FFmpeg has its format gray. Of
 // RGB it is that of BT.601.
@@ -12,6 +16,7 @@ func toGray(to Target, p *Picture) error {
 	gray.Kind = Gray
 	f := gray.factors(to.Wide)
 	part := &p.Parts[0]
+
 	if p.bytesOf(part) == 1 && !to.Wide {
 		var level [256]byte
 		for v := range level {
@@ -46,6 +51,7 @@ func lightness(to Target, p *Picture) error {
 	rgb.Data = make([]byte, rgb.Stride)
 	one := *p
 	one.Height = 1
+
 	for y := range p.Height {
 		for i := range one.Parts {
 			one.Parts[i].First = p.Parts[i].First + y*p.Parts[i].Stride
@@ -106,6 +112,29 @@ func (p *Picture) alpha(to []uint16, y int, wide bool) {
 	for x := range to {
 		if to[x] = uint16(top); p.Alpha.Data != nil {
 			to[x] = uint16((p.sampleOf(&p.Alpha, x, y, p.Bits)*top + most/2) / most)
+		}
+	}
+}
+
+// Interleave writes the samples of an image of RGB or gray that Check has found well as
+// they are, those of a pixel side by side: of so many channels, alpha being the fourth.
+// The image is turned as one of EXIF's orientations says.
+func (p *Picture) Interleave(to []byte, channels int, wide bool, orientation int) {
+	width, height := orient.Size(orientation, p.Width, p.Height)
+	parts := []*Part{&p.Parts[0], &p.Parts[1], &p.Parts[2], &p.Alpha}[:channels]
+	at := 0
+	for y := range height {
+		for x := range width {
+			sx, sy := orient.At(orientation, p.Width, p.Height, x, y)
+			for _, part := range parts {
+				v := p.sampleOf(part, sx, sy, 16)
+				to[at] = byte(v)
+				at++
+				if wide {
+					to[at] = byte(v >> 8)
+					at++
+				}
+			}
 		}
 	}
 }

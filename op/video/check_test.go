@@ -68,6 +68,8 @@ func TestDecodeVideo(t *testing.T) {
 		{paths, `{"size":8}`, `…size is for planes, as of color "nv12": put resize after decode_video`},
 		{paths, `{"size":8,"color":"nv12","dtype":"uint16"}`, `…size is for planes of bytes, but dtype is "uint16": leave one of them out`},
 		{paths, `{"aspect":"square","color":"nv12"}`, `…aspect is "square": planes stay as they are stored, with color "nv12"`},
+		{paths, `{"color":"native"}`, `…color is "native": the type of a sample must be known before its file is read: name the format, ` +
+			`as in color: yuv420 with dtype: uint16, which has the same numbers; headrace.io.load_video gives native frames`},
 		{paths, `{"matrix":"m"}`, `…matrix is for planes, as of color "nv12", but color is "rgb"`},
 		{paths, `{"mask":"m"}`, `…mask is for damaged "keep": damaged frames make bad samples`},
 		{paths, `{"max_pixels":200000000}`, `…max_pixels is 200000000: must be from 1 to 178956970`},

@@ -36,6 +36,11 @@ type VideoClip struct {
 // done that draw nothing. The arguments must be complete and checked, and draw nothing.
 // Nothing but what tells of packets is read.
 func OpenClip(file video.File, args *DecodeVideo, list FrameList, steps []media.Step) (*VideoClip, error) {
+	return openClip(file, args, nil, list, steps)
+}
+
+// openClip is OpenClip, of frames that keep the decoder's numbers, unless native is nil.
+func openClip(file video.File, args *DecodeVideo, native *video.Native, list FrameList, steps []media.Step) (*VideoClip, error) {
 	v, err := openVideo(file, args)
 	if err != nil {
 		return nil, err
@@ -51,8 +56,14 @@ func OpenClip(file video.File, args *DecodeVideo, list FrameList, steps []media.
 		return nil, err
 	}
 	c.form = c.plan.Form()
-	if args.Planes() {
-		c.planes, c.form = newPlanesWriter(args, &c.plan), planesForm(args, c.form)
+	switch {
+	case native != nil:
+		c.planes = video.NewNativeWriter(*native, &c.plan)
+	case args.Planes():
+		c.planes = newPlanesWriter(args, &c.plan)
+	}
+	if c.planes != nil {
+		c.form = c.planes.Form()
 	}
 	c.form.Frames = c.each
 	if n := argument.OrElse(args.Clips, 1); n > 1 {
@@ -173,6 +184,7 @@ type VideoInfo struct {
 	KeyFrames   []int     `json:"key_frames"`  // frames with which decoding may begin
 	FrameTimes  []float64 `json:"seconds"`     // when each frame is displayed, from the first on
 	Color       ColorInfo `json:"color"`
+	PixelFormat string    `json:"pixel_format"` // the decoder's name of it; "": no frame was decoded
 }
 
 // DescribeVideo returns the description of a video.

@@ -68,10 +68,19 @@ func frameColor(f *video.Frame, c av.Color) ColorInfo {
 	return told.stating(!f.Untagged, ranged)
 }
 
-// Color decodes the clip's frames, and describes their colours.
-func (c *VideoClip) Color(ctx context.Context) (told ColorInfo, err error) {
+// FirstFrame is what a decoded frame says of its video.
+type FirstFrame struct {
+	Color     ColorInfo
+	Format    string // the decoder's name of it
+	Native    video.Native
+	NativeErr error // why there is no such layout
+}
+
+// First decodes the clip's frames, and describes the last of them.
+func (c *VideoClip) First(ctx context.Context) (told FirstFrame, err error) {
 	err = c.clip.Decode(ctx, func(_ int, f *video.Frame) error {
-		told = frameColor(f, c.video.Stream.Color)
+		told.Color, told.Format = frameColor(f, c.video.Stream.Color), f.Format
+		told.Native, told.NativeErr = video.NativeOf(f)
 		return nil
 	})
 	return told, err

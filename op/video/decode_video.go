@@ -229,7 +229,15 @@ func (d *DecodeVideo) Form() media.Form {
 // Completed returns the arguments with all defaults filled in, or an error about those
 // that do not depend on samples.
 func (d *DecodeVideo) Completed() (*DecodeVideo, error) {
-	errs := []error{argument.CheckTags(recipe.Completed(d))}
+	tagged := *d
+	var errs []error
+	if d.Color == native {
+		tagged.Color = ""
+		errs = append(errs, recipe.Wrong("color", "is \"native\": the type of a sample must be known before its file is read: "+
+			"name the format, as in color: yuv420 with dtype: uint16, which has the same numbers; "+
+			"headrace.io.load_video gives native frames"))
+	}
+	errs = append(errs, argument.CheckTags(recipe.Completed(&tagged)))
 	chosen := d.Start == "begin" || d.Start == "center"
 	if placed := d.Offset != nil || d.At != ""; chosen && placed || d.Offset != nil && d.At != "" {
 		errs = append(errs, errors.New("has more than one of start, offset and at: give one of them"))
@@ -261,6 +269,9 @@ func (d *DecodeVideo) Completed() (*DecodeVideo, error) {
 	}
 	return recipe.Completed(d).(*DecodeVideo), errors.Join(errs...)
 }
+
+// native is a color that package headrace.io has.
+const native = "native"
 
 // Check implements [recipe.Args].
 func (d *DecodeVideo) Check(in sample.Schema) (sample.Schema, error) {

@@ -1,6 +1,8 @@
 package video
 
 import (
+	"errors"
+
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/av"
 	"github.com/headrace/headrace/media/video"
@@ -9,7 +11,10 @@ import (
 )
 
 // Standalone decodes clips of videos that belong to no sample.
-type Standalone struct{ args *DecodeVideo }
+type Standalone struct {
+	args   *DecodeVideo
+	native *video.Native // nil: frames are as args say
+}
 
 // StandaloneArgs are arguments for [NewStandalone], into which JSON may be decoded.
 func StandaloneArgs() recipe.Args { return new(DecodeVideo) }
@@ -20,7 +25,7 @@ func NewStandalone(args recipe.Args) Standalone {
 	if args == nil {
 		args = StandaloneArgs()
 	}
-	return Standalone{args.(*DecodeVideo)}
+	return Standalone{args: args.(*DecodeVideo)}
 }
 
 // HasFields reports whether any argument names a field, which only samples have.
@@ -48,6 +53,17 @@ func (s *Standalone) Complete() (err error) {
 
 // Planes reports whether frames stay planes, as the decoder has them.
 func (s Standalone) Planes() bool { return s.args.Planes() }
+
+// CheckNative returns why frames cannot keep the decoder's numbers.
+func (s Standalone) CheckNative() error {
+	if s.args.Color != "rgb" || s.args.DType != "uint8" || s.args.Aspect != "stored" {
+		return errors.New("headrace: color \"native\" keeps the video's own numbers and pixels: leave out dtype and aspect")
+	}
+	return nil
+}
+
+// SetNative has frames keep the decoder's numbers.
+func (s *Standalone) SetNative(n video.Native) { s.native = &n }
 
 // ResizePlanes gives planes a size.
 func (s *Standalone) ResizePlanes(height, width int) (err error) {
@@ -82,5 +98,5 @@ func (s Standalone) Describe(file video.File) (VideoInfo, error) {
 
 // Open finds the packets of a clip, as [OpenClip] does.
 func (s Standalone) Open(file video.File, list FrameList, steps []media.Step) (*VideoClip, error) {
-	return OpenClip(file, s.args, list, steps)
+	return openClip(file, s.args, s.native, list, steps)
 }

@@ -111,7 +111,11 @@ func (v *VideoClips) Sampling() (s av.Sampling, err error) {
 
 // Check implements [recipe.Args].
 func (v *VideoClips) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{argument.CheckTags(recipe.Completed(v))}
+	tagged := *v
+	if v.Color == native {
+		tagged.Color = "" // which One refuses
+	}
+	errs := []error{argument.CheckTags(recipe.Completed(&tagged))}
 	switch {
 	case v.Clips != nil && v.Step != nil:
 		errs = append(errs, errors.New("has both step and clips: step is for the whole video in pieces, clips for some places of it"))

@@ -45,7 +45,7 @@ COLORS = ("gray", "rgba", *PLANES)
 
 
 # What the command is asked for besides: the formats of what it decodes, and what zimg makes of it.
-NATIVE = {"ten.mkv": "yuv420p10le", "prores.mov": "yuv422p10le", "twelve.mkv": "yuv444p12le"}
+NATIVE = {"ten.mkv": "yuv420p10le", "prores.mov": "yuv422p10le", "twelve.mkv": "yuv444p12le", "rgb10.mkv": "gbrp10le"}
 BETWEEN = ("420.mp4", "prores.mov", "709.mp4", "ten.mkv")
 ZIMG = "zscale=filter=bilinear:dither=none"
 
@@ -303,6 +303,100 @@ def test_recipe_and_command(films, tmp_path):
     engine = Path(hr.__file__).parent / "_bin" / "headrace"
     told = subprocess.run([engine, "inspect", recipe], capture_output=True, text=True, check=False)
     assert "uint8 [?, ?, ?]" in told.stdout, told.stdout + told.stderr
+
+
+# The decoder's format, the color with the same numbers, and what ffmpeg calls them.
+AS_DECODED = {
+    "420.mp4": ("yuv420p", "yuv420", "uint8"),
+    "odd.mkv": ("yuv420p", "yuv420", "uint8"),
+    "odd422.mkv": ("yuv422p", "yuv422", "uint8"),
+    "prores.mov": ("yuv422p10le", "yuv422", "uint16"),
+    "ten.mkv": ("yuv420p10le", "yuv420", "uint16"),
+    "twelve.mkv": ("yuv444p12le", "yuv444", "uint16"),
+    "709.mp4": ("yuv444p", "yuv444", "uint8"),
+    "full.avi": ("yuvj422p", "yuv422", "uint8"),
+    "packed.nut": ("yuyv422", "yuv422", "uint8"),
+    "nv12.nut": ("nv12", "nv12", "uint8"),
+    "gray.mkv": ("gray", "gray", "uint8"),
+    "rgb.mkv": ("bgr0", "rgb", "uint8"),
+    "qtrle.mov": ("argb", "rgba", "uint8"),
+}
+
+
+@pytest.mark.parametrize("name", FILMS)
+def test_native(films, name):
+    """What the decoder gives, and its name; what has no array of its own is refused, and the color to use is named."""
+    path = films / name
+    format = hr.io.video_info(path).pixel_format
+    if name in ("dv.mkv", "yuva.mkv", "4444.mov", "ya8.mov"):
+        instead = "yuv444" if name == "dv.mkv" else "rgba"
+        for load in (hr.io.load_video, lambda *a, **k: next(hr.io.stream_video(*a, **k))):
+            with pytest.raises(hr.MediaError, match=f'frames of the format {format} have no array of their own: use color "{instead}"'):
+                load(path, color="native")
+        return
+    got = hr.io.load_video(path, color="native")
+    with hr.io.stream_video(path, 3, color="native") as stream:
+        assert stream.pixel_format == format
+        assert np.array_equal(np.concatenate(list(stream)), got)
+    assert np.array_equal(hr.io.load_video(path.read_bytes(), [3, 1], color="native"), got[[3, 1]])
+    assert np.array_equal(hr.io.decode(hr.io.demux(path), color="native"), got)
+    if name == "rgb10.mkv":  # is scaled as a color
+        want = raw(path, "gbrp10le").reshape(FRAMES, 3, 48, 64)[:, [2, 0, 1]].transpose(0, 2, 3, 1)
+        assert (format, got.dtype) == ("gbrp10le", np.uint16)
+        assert np.array_equal(got, want)
+        return
+    told, color, dtype = AS_DECODED[name]
+    assert (format, got.dtype) == (told, dtype)
+    assert np.array_equal(got, hr.io.load_video(path, color=color, dtype=dtype))
+
+
+def test_native_is_turned_and_filled(films):
+    stored = hr.io.load_video(films / "turned.mov", color="native", orient=False)
+    assert np.array_equal(stored, hr.io.load_video(films / "prores.mov", color="native"))
+    with pytest.raises(hr.MediaError, match=r"yuv422p10le that are turned on their side: set orient=False"):
+        hr.io.load_video(films / "turned.mov", color="native")
+    ffmpeg("-i", films / "qtrle.mov", "-c", "copy", "-metadata:s:v:0", "rotate=90", films / "turned-rgba.mov")
+    assert np.array_equal(
+        hr.io.load_video(films / "turned-rgba.mov", color="native"),
+        np.rot90(hr.io.load_video(films / "qtrle.mov", color="native"), 1, (1, 2)),
+    )
+    for name, want in {"qtrle.mov": [0, 0, 0, 255], "rgb10.mkv": [0, 0, 0], "gray.mkv": [0]}.items():
+        clip = hr.io.load_video(films / name, FRAMES + 1, stride=1, short="black", color="native")
+        assert (clip[-1] == want).all(), name
+    clip = hr.io.load_video(films / "ten.mkv", FRAMES + 1, stride=1, short="black", color="native")
+    assert (clip[-1][:48] == 64).all()
+    assert (clip[-1][48:] == 512).all()
+
+
+def test_native_changes_nothing(films):
+    """Each argument that would change frames is refused."""
+    for given, message in (
+        ({"width": 32, "height": 24}, "leave out width and height"),
+        ({"dtype": "uint16"}, "leave out dtype and aspect"),
+        ({"aspect": "square"}, "leave out dtype and aspect"),
+    ):
+        for load in (hr.io.load_video, hr.io.stream_video):
+            with pytest.raises(hr.MediaError, match=message):
+                load(films / "420.mp4", color="native", **given)
+    with pytest.raises(hr.MediaError, match="color is 'native'"):
+        hr.io.load_media(films / "420.mp4", color="native")
+    for step in ("decode_video", "video_clips"):
+        with pytest.raises(hr.RecipeError, match="the type of a sample must be known before its file is read: name the format"):
+            getattr(hr.files(["a.mp4"], content=False), step)(4, color="native").loader()
+
+
+def test_frames_that_change_their_format_are_not_native(tmp_path):
+    """A second recording in the file has more bits."""
+    for format in ("yuv420p", "yuv420p10le"):
+        ffmpeg("-f", "lavfi", "-i", "testsrc2=s=64x48:r=25", "-frames:v", 3, "-c:v", "libx264", "-bf", 0, "-pix_fmt", format,
+               tmp_path / f"{format}.h264")  # fmt: skip
+    joined = tmp_path / "joined.h264"
+    joined.write_bytes((tmp_path / "yuv420p.h264").read_bytes() + (tmp_path / "yuv420p10le.h264").read_bytes())
+    assert hr.io.load_video(joined, color="yuv420").shape == (6, 72, 64)
+    assert hr.io.load_video(joined, 3, stride=1, color="native").dtype == np.uint8
+    for load in (hr.io.load_video, lambda *a, **k: list(hr.io.stream_video(*a, **k))):
+        with pytest.raises(hr.MediaError, match=r'in the format yuv420p to 64×48 in yuv420p10le: name a color instead of "native"'):
+            load(joined, color="native")
 
 
 @pytest.mark.parametrize(

@@ -448,7 +448,7 @@ def load_video(
     orient: bool | None = None,
     aspect: Literal["stored", "square"] | None = None,
     dtype: Literal["uint8", "uint16"] | None = None,
-    color: Literal["rgb", "gray", "rgba", "yuv420", "nv12", "yuv422", "yuv444"] | None = None,
+    color: Literal["rgb", "gray", "rgba", "yuv420", "nv12", "yuv422", "yuv444", "native"] | None = None,
     stream: int | None = None,
     max_pixels: int | None = None,
     max_bytes: int | None = None,
@@ -481,7 +481,9 @@ def load_video(
         dtype: `"uint8"`, the default, or `"uint16"`, of full scale.
         color: `"rgb"`, the default; `"gray"`, luma of full range, [frames, height, width, 1]; `"rgba"`, opaque if the video has no alpha;
             or planes of the video's own numbers, as for `decode_video`: `"yuv420"` and `"nv12"` [frames, height + height / 2, width],
-            `"yuv422"` [frames, 2 * height, width], `"yuv444"` [frames, 3, height, width].
+            `"yuv422"` [frames, 2 * height, width], `"yuv444"` [frames, 3, height, width]; or `"native"`: the
+            decoder's own numbers and planes, which are those of the color that `video_info(src).pixel_format` names, uint16 with more than
+            8 bits.
         stream: which video stream; by default the one players show.
         max_pixels: largest frame decoded, in pixels.
         max_bytes: largest file read unless `src` is a path; by default 1 GiB.

@@ -135,7 +135,7 @@ def stream_video(
     orient: bool | None = None,
     aspect: Literal["stored", "square"] | None = None,
     dtype: Literal["uint8", "uint16"] | None = None,
-    color: Literal["rgb", "gray", "rgba", "yuv420", "nv12", "yuv422", "yuv444"] | None = None,
+    color: Literal["rgb", "gray", "rgba", "yuv420", "nv12", "yuv422", "yuv444", "native"] | None = None,
     stream: int | None = None,
     max_pixels: int | None = None,
     max_bytes: int | None = None,

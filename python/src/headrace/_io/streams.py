@@ -57,6 +57,7 @@ class VideoStream(_Stream):
         super().__init__(name, what, source, count, limit)
         self.height: int = self._ongoing.told["height"]
         self.width: int = self._ongoing.told["width"]
+        self.pixel_format: str = self._ongoing.told["pixel_format"]  # of color="native"; else ""
         self.seconds = numpy.empty(0)
 
     def __next__(self) -> Array:

@@ -53,6 +53,8 @@ class VideoInfo(NamedTuple):
     seconds: numpy.ndarray[Any, Any]
     """When each frame is displayed, counted from the first: float64 [frames]."""
     color: ColorInfo = ColorInfo()
+    pixel_format: str = ""
+    """The decoder's format, as FFmpeg calls it: `"yuv420p10le"`. Frames of `color="native"` have it."""
 
 
 VideoInfo.__module__ = "headrace.io"
@@ -95,7 +97,7 @@ def asked(
         ("aspect", aspect, ("stored", "square")),
         ("mode", mode, ("exact", "fast")),
         ("dtype", dtype, ("uint8", "uint16")),
-        ("color", color, ("rgb", "gray", "rgba", "yuv420", "nv12", "yuv422", "yuv444")),
+        ("color", color, ("rgb", "gray", "rgba", "yuv420", "nv12", "yuv422", "yuv444", *(["native"] if do in ("video", "frames") else []))),
         ("short", short, ("repeat", "loop", "black", "error")),
         ("start", start if isinstance(start, str) else None, ("begin", "center")),
     ):
@@ -104,6 +106,9 @@ def asked(
     if (width is None) != (height is None):
         raise MediaError("headrace: io: width and height go together: give both, or neither")
     video: dict[str, Any] = {"aspect": aspect, "mode": mode, "dtype": dtype, "color": color, "short": short, "orient": orient}
+    native = color == "native"
+    if native:
+        video["color"] = None
     video |= {name: None if n is None else whole(name, n) for name, n in numbers.items()}
     if decoder is not None:
         if not isinstance(decoder, str):
@@ -122,6 +127,8 @@ def asked(
     for name, n in (("width", width), ("height", height), ("max_bytes", max_bytes)):
         if n is not None:
             what[name] = whole(name, n)
+    if native:
+        what["native"] = True
     if indices is not None:
         what["indices"] = [whole("frames", n) for n in listed("frames", indices)]
     if times is not None:
