@@ -42,6 +42,7 @@ from ._io.av import (
     stream_media,
     stream_video,
 )
+from ._io.icc import to_srgb
 from ._io.metadata import ImageMetadata, image_metadata
 from ._io.npy import load_npy
 from ._io.npz import Npz, load_npz
@@ -103,6 +104,7 @@ __all__ = [
     "stream_filter",
     "stream_media",
     "stream_video",
+    "to_srgb",
     "video_info",
 ]
 
