@@ -107,7 +107,8 @@ def piped(path, **how):
 @pytest.mark.parametrize("dtype", ["uint8", "uint16"])
 @pytest.mark.parametrize("color", COLORS)
 def test_every_door_gives_the_same(films, color, dtype):
-    paths = [films / name for name in FILMS]
+    deep = ("ten.mkv", "prores.mov", "twelve.mkv", "rgb10.mkv", "4444.mov", "odd.mkv")
+    paths = [films / name for name in (FILMS if dtype == "uint8" else deep)]
     with hr.files([str(path) for path in paths], content=False).decode_video(color=color, dtype=dtype).loader(epochs=1) as loader:
         piped = [np.array(sample["video"]) for sample in loader]
     for path, got in zip(paths, piped, strict=True):
@@ -133,13 +134,13 @@ def test_clips_with_audio_and_packets(films):
 
 
 def test_sizes(films):
-    paths = [films / name for name in FILMS]
+    paths = [films / name for name in ("420.mp4", "709.mp4", "full.avi", "odd422.mkv", "prores.mov", "rgb10.mkv", "gray.mkv")]
     for color, shape in {"yuv420": (36, 32), "nv12": (36, 32), "yuv422": (48, 32), "yuv444": (3, 24, 32)}.items():
         pipeline = hr.files([str(path) for path in paths], content=False).decode_video(2, color=color, size=(24, 32), matrix="how")
         with pipeline.batch(len(paths)).loader(epochs=1) as loader:
             batch = next(iter(loader))
         assert batch["video"].shape == (len(paths), 2, *shape)
-        assert batch["how"].tolist()[6:8] == [[1, 0, 0, 8], [5, 1, 1, 8]]
+        assert batch["how"].tolist()[1:3] == [[1, 0, 0, 8], [5, 1, 1, 8]]
         for path, got in zip(paths, batch["video"], strict=True):
             assert np.array_equal(got, hr.io.load_video(path, 2, color=color, width=32, height=24)), path.name
             with hr.io.stream_video(path, 1, stride=3, color=color, width=32, height=24) as stream:
