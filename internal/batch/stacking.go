@@ -117,6 +117,9 @@ func (s *Stacking) stack(ctx context.Context, it *record.Record) (err error) {
 		return err
 	}
 
+	for _, m := range it.Members {
+		it.Kept = append(it.Kept, m.Kept.Share()...)
+	}
 	v := s.Env.Blank(it)
 	memory := (*v.Borrow(&s.Env.Images, size))[:size]
 	for i, f := range s.In {
@@ -165,6 +168,7 @@ func (s *Stacking) list(it *record.Record, f python.Field, to record.Column) err
 		if f.Column.Kind == record.Texts {
 			rows[i] = m.Values.Texts[f.Column.At]
 		} else {
+			it.Kept = append(it.Kept, s.Env.Kept(m.Values.Bytes[f.Column.At])...)
 			rows[i] = string(m.Values.Bytes[f.Column.At])
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
@@ -293,8 +294,13 @@ func (c *collector) child(ctx context.Context, out []extern.Value) (_ *record.Re
 	if err := c.fill(child, out, nil); err != nil {
 		return nil, err
 	}
-	if c.ending { // samples of other branches are ahead, and younger than it is
-		child.StandLast(it)
+	err = c.Env.Admit(ctx, child)
+	if c.ending && err == nil {
+		// Samples of other branches are ahead, and younger. They may need bytes in
+		// later stages, which the oldest sample that has some is given first. To stand
+		// last would not do: those of other inputs of a merge have bytes, and wait.
+		child.Working.Release()
+		child.Working = budget.Grant{}
 	}
-	return child, c.Env.Admit(ctx, child)
+	return child, err
 }

@@ -84,6 +84,7 @@ EVEN, ALL = list(range(0, 12, 2)), list(range(12))
         (lambda p: p.batch(4).map(lambda ones: list(ones), **HERE).unbatch().map(lambda one: one.n, **HERE), ALL),
         (lambda p: p.batch(4).unbatch().map(lambda one: one.n, where="here", workers=2), ALL),
         (lambda p: p.route(lambda one: one.n % 2, [number, number], **HERE), ALL),
+        (lambda p: p.route(lambda one: one.n % 2, [lambda p: p.batch(2).unbatch(), lambda p: p], **HERE), ALL),
         (lambda p: p.route(lambda one: one.n % 2, [doubled, lambda p: p], **HERE).map(lambda one: one.n, **HERE), sorted(ALL + EVEN)),
     ],
 )
