@@ -104,7 +104,7 @@ func inStep(d design, from listing, program *compile.Program) bool {
 	case d.config.Uneven: // some ranks have a batch more
 	case d.plan.Samples.Batches != nil, program.Uneven: // batches of batches begin anywhere in the epoch
 	case from.several: // shares are dealt sample by sample
-	case d.config.Order != InputOrder: // samples overtake each other
+	case d.config.Order != InputOrder, d.recipe.Overtakes(): // samples overtake each other
 	case d.does(Skip): // what a rank leaves out moves its later samples
 	case from.groups: // what comes together depends on the samples of a rank
 	case from.iterated() != nil: // each rank has an object of its own

@@ -146,6 +146,7 @@ func (m materials) first(ctx context.Context, r recipe.Recipe, schema sample.Sch
 	c.Uneven = false   // it promises every sample, and this run leaves out a last batch
 	c.DeadLetters = "" // the run tells of what it loses itself
 
+	r.Steps = recipe.Unpaced(r.Steps) // the first sample decides
 	o := &m.options
 	o.Announce, o.Held, o.Lost, o.Warn, o.Ledger = nil, nil, nil, nil, false
 	m.probes = true

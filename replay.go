@@ -49,7 +49,7 @@ func (l *Loader) countable() bool {
 	case l.compiled.Makes: // one sample gives any number
 	case l.compiled.Uneven: // batches of batches begin anywhere
 	case l.config.StepsPerEpoch != nil: // an epoch ends before its samples do
-	case l.config.Order != InputOrder: // samples overtake each other
+	case l.config.Order != InputOrder, l.recipe.Overtakes(): // samples overtake each other
 	default:
 		return true
 	}

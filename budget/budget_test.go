@@ -236,6 +236,38 @@ func TestGrantsThatAreOver(t *testing.T) {
 	wantEmpty(t, b)
 }
 
+// A grant that moves to another lane is no older there than what that says, and nobody
+// waits for it in the lane that it has left.
+func TestGrantsMoveToOtherLanes(t *testing.T) {
+	b := New(10)
+	a, z := b.Lane(), b.Lane()
+	old, _ := a.Acquire(t.Context(), 1, "x", 10)
+	moved := old.Move(z, 7)
+	if old.Bytes() != 0 || moved.Bytes() != 10 || b.Stats().Used != 10 {
+		t.Errorf("%d and %d bytes, of %d", old.Bytes(), moved.Bytes(), b.Stats().Used)
+	}
+	first, err := a.Acquire(t.Context(), 5, "x", 1) // the oldest of its lane now
+	if err != nil {
+		t.Fatal(err)
+	}
+	ahead, err := z.Acquire(t.Context(), 6, "x", 1) // older than what has moved
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := z.Acquire(over, 8, "x", 1); err == nil {
+		t.Error("what is younger is admitted")
+	}
+	moved.Release()
+	old.Release() // again
+	first.Release()
+	ahead.Release()
+	if again := moved.Move(a, 1); again.Bytes() != 0 || (Grant{}).Move(a, 1) != (Grant{}) || b.Stats().Used != 0 {
+		t.Errorf("%d bytes are left", b.Stats().Used)
+	}
+}
+
 func TestEnormousRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(math.MaxInt64)

@@ -46,6 +46,25 @@ func (g Grant) Park() {
 	}
 }
 
+// Move makes the grant one of an item of another lane of the budget, called order there.
+// A released one stays as it is, and a parked one is parked no longer.
+func (g Grant) Move(to *Lane, order uint64) Grant {
+	if g.lane == nil {
+		return g
+	}
+	b := g.lane.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	h := g.lane.holders.find(g.id, g.serial)
+	if h == nil {
+		return g
+	}
+	id, serial := to.holders.add(order, h.purpose, h.n)
+	g.lane.holders.remove(g.id)
+	b.admit() // who waited for it in its lane
+	return Grant{lane: to, id: id, serial: serial}
+}
+
 // Resize corrects the grant to n bytes, at once in either direction: who knows better
 // holds the memory already, and to wait with it could be to wait for oneself. What that
 // overshoots is part of [Stats]. A released grant stays released. Resize panics where n

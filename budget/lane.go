@@ -23,6 +23,9 @@ func (b *Budget) Lane() *Lane {
 	return l
 }
 
+// Another returns another lane of the same budget.
+func (l *Lane) Another() *Lane { return l.b.Lane() }
+
 // Limit is how many bytes all lanes have together.
 func (l *Lane) Limit() int64 { return l.b.limit }
 

@@ -127,6 +127,7 @@ func (c *checker) chain(steps []Step, around Surroundings, in sample.Schema) (sa
 			c.place(i, before, k == 0, around)
 			c.lists(i, around)
 			c.waits(i, around)
+			c.overtakes(i, around)
 			if s := c.steps[i]; s.Failures != nil {
 				c.found(i, "failures", checkFailures(s.Failures, c.steps[i].op, s.Args))
 			}
@@ -384,6 +385,18 @@ func (c *checker) waits(i int, around Surroundings) {
 			c.wrong(i, "", "has max_wait, and %q sets the order, so that every run has the same batches: "+
 				"leave one of them out", before.Name)
 		}
+	}
+}
+
+// overtakes refuses samples that pass each other in a branch: the route takes what comes
+// of each in the order of its input.
+func (c *checker) overtakes(i int, around Surroundings) {
+	if around.Op == "" || around.Begins {
+		return
+	}
+	if call := TraitsOf(c.steps[i].Args).Call; call != nil && call.Order == CompletionOrder {
+		c.wrong(i, "order", `is "completion" inside %q, after which samples keep their order: `+
+			`put the step before or after it, or leave order out and set that of the loader`, c.steps[around.Step].Name)
 	}
 }
 

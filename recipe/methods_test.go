@@ -101,6 +101,7 @@ var ofCalls = map[string]spelling{
 	"gives":           {hint: "Any", doc: "as for map"},
 	"workers":         {hint: "int", doc: "as for map"},
 	"where":           {hint: "Where", usual: "USUAL", doc: "as for map"},
+	"order":           {hint: `Literal["input", "completion"]`, doc: "as for map"},
 	"seed":            {hint: "Seeds", usual: "()", doc: "as for map"},
 	"copy":            {hint: "bool", usual: "False", doc: "as for map"},
 }

@@ -97,6 +97,7 @@ type Opener interface {
 type Call struct {
 	Kind CallKind
 	Python
+	Pace
 	To    []string
 	Gives *Gives // nil: it gives no fields
 

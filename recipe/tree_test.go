@@ -14,6 +14,7 @@ import (
 	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/op/input"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
@@ -374,6 +375,13 @@ func TestWhatCheckRefusesInTrees(t *testing.T) {
 		}},
 		{steps(files, decode, crop, route("key", branch(recipe.Chain{batch}, png), rest)), []string{
 			`step "route" (#4): branches[1] gives samples, but branches[0] gives batches, made by "batch": end branches[0] with unbatch, or branches[1] with batch, too`,
+		}},
+		{steps(files, route("key", branch(recipe.Chain{{Args: &python.Filter{Python: recipe.Python{Function: "m:f"}, Pace: recipe.Pace{Order: "completion"}}}}, png), rest)), []string{
+			`step "filter" (#3): order is "completion" inside "route", after which samples keep their order: ` +
+				`put the step before or after it, or leave order out and set that of the loader`,
+		}},
+		{steps(files, recipe.Step{Args: &python.Filter{Python: recipe.Python{Function: "m:f"}, Pace: recipe.Pace{Order: "complete"}}}), []string{
+			`step "filter" (#2): order is "complete": must be "input" or "completion"`,
 		}},
 		{steps(files, route("key", branch(recipe.Chain{{Args: &flow.Pack{Size: 2, Length: 5}}}, png), rest)), []string{
 			`step "pack" (#3): makes batches inside "route", where batch alone can: put it after "route"`,

@@ -68,6 +68,9 @@ func (o *outOptions) check(r recipe.Recipe, c headrace.Config) (err error) {
 	if c.Order == headrace.CompletionOrder {
 		return errors.New("--out with the order completion: a run that goes on could not end with the same files; use --order input")
 	}
+	if r.Overtakes() {
+		return errors.New(`--out with a step of the order "completion": a run that goes on could not end with the same files; leave order out`)
+	}
 	for _, s := range r.All() {
 		if recipe.TraitsOf(s.Args).Merging.Varies() {
 			return fmt.Errorf("--out with a merge by arrival (%s): a run that goes on could "+

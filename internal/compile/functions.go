@@ -7,6 +7,7 @@ import (
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/op/python"
+	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 )
 
@@ -40,7 +41,10 @@ func (b *builder) flatMap(p fuse.Part) error {
 	if next.RefusesReplace = h.Replaces; !h.Replaces {
 		known = known.with(handles(p.Name(), h))
 	}
-	b.append(&stage{name: p.Name(), steps: p.Names, python: next.Function, expand: next.Expand, asks: true, losses: h.Policy, known: known})
+	b.append(&stage{
+		name: p.Name(), steps: p.Names, python: next.Function, expand: next.Expand, asks: true, losses: h.Policy, known: known,
+		order: recipe.TraitsOf(p.Step.Args).Call.Order,
+	})
 	b.path = append(slices.Clip(b.path), core.PathStep{Do: next.Again, Waits: true})
 	b.Memory = nil
 	return nil

@@ -6,6 +6,7 @@ import (
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
 )
 
 // joiner makes a typed pipeline of lines: positions become files, files become samples,
@@ -44,8 +45,14 @@ func (j joiner) join(s *section, later bool) (pipe.Flow[*batch.Batch], counted) 
 
 // filling are the settings of the stage that fills batches.
 func (j joiner) filling(s *section, dropLast, later bool) pipe.FillOpts {
+	ordered := j.fillsInOrder(s, later)
+	if step := s.plan.Last.Step; step != nil {
+		if call := recipe.TraitsOf(step.Args).Call; call != nil && call.Order == recipe.InputOrder {
+			ordered = true
+		}
+	}
 	o := pipe.FillOpts{
-		Name: s.plan.Last.Name(), Workers: j.Workers, Buffer: j.ahead(s), Ordered: j.fillsInOrder(s, later),
+		Name: s.plan.Last.Name(), Workers: j.Workers, Buffer: j.ahead(s), Ordered: ordered,
 		DropLast: dropLast, Failures: s.end.Losses,
 	}
 	if python := s.end.Function; python != nil {
@@ -140,7 +147,7 @@ func (j joiner) stage(in samples, s *stage, later bool) samples {
 	if s.stacking != nil {
 		in = j.gather(in, s)
 	}
-	o := pipe.Opts{Name: s.name, Workers: j.Workers, Buffer: keptReady, Ordered: j.inOrder(later), Failures: s.losses}
+	o := pipe.Opts{Name: s.name, Workers: j.Workers, Buffer: keptReady, Ordered: j.keepsOrder(s, later), Failures: s.losses}
 	// Only stages that compute pass the gate: one that waits would keep a core idle.
 	switch {
 	case s.python != nil:
@@ -159,13 +166,14 @@ func (j joiner) stage(in samples, s *stage, later bool) samples {
 	j.note(s.name, o.Workers, s.steps)
 	if s.expand != nil {
 		in.Flow = pipe.Discard(pipe.FlatMap(in.Flow, s.expand, o), j.Env.Drop)
+		in = j.lineUp(in, s, later)
 		return j.recount(in, "after "+s.name, in.counted)
 	}
 	in.Flow = pipe.Discard(pipe.Map(in.Flow, s.op, o), j.Env.Drop)
 	if s.stacking != nil {
 		return j.recount(in, "after "+s.name, in.counted)
 	}
-	return in
+	return j.lineUp(in, s, later)
 }
 
 func (j joiner) merge(n *line, later bool) samples {

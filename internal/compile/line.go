@@ -59,6 +59,7 @@ type stage struct {
 	aggregate *python.AggregateFunction // that makes samples of several; nil: it does not
 	stacking  *batch.Stacking           // that makes batches, of which op makes samples; nil: it does not
 	unbatches bool                      // it takes batches apart
+	order     string                    // of its own; "": that of the loader
 
 	fields *[]*data.FieldChange // what becomes of fields when op is done; it grows until the next stage
 	known  facts

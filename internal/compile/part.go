@@ -46,6 +46,7 @@ func (b *builder) add(p fuse.Part) (err error) {
 	case recipe.TraitsOf(p.Step.Args).Call != nil:
 		if s.python, s.known, err = b.python(p); err == nil {
 			s.python.Stage = s.name
+			s.order = recipe.TraitsOf(p.Step.Args).Call.Order
 		}
 		next = s.python
 	default:

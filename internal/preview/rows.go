@@ -36,7 +36,7 @@ func Open[T any](ctx context.Context, r recipe.Recipe, c headrace.Config, o head
 	f := &Rows[T]{most: most}
 	collates := slices.ContainsFunc(r.Steps,
 		func(s recipe.Step) bool { b := recipe.TraitsOf(s.Args).Batches; return b != nil && b.Collate != nil })
-	r.Steps = oneByOne(r.Complete().Steps)
+	r.Steps = recipe.Unpaced(oneByOne(r.Complete().Steps))
 	o.Lost = func(s headrace.Lost) { f.rows = append(f.rows, bad(s)) }
 	var err error
 	f.Loader, err = headrace.Open(ctx, r, c, o)

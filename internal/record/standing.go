@@ -40,6 +40,11 @@ func (r *Record) StandLast(of *Record) {
 	r.Standing = &s
 }
 
+// StandIn gives a record a place of a lane of its own.
+func (r *Record) StandIn(lane *budget.Lane, pos int64) {
+	r.Standing = &Standing{lane, r.ID.Epoch, pos}
+}
+
 // Lane is where the record waits for bytes, and the age of what that names is its own.
 func (r *Record) Lane() (*budget.Lane, sample.ID) {
 	s := r.standing()

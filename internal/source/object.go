@@ -82,7 +82,8 @@ func (o *object) Fetch(ctx context.Context, w *core.Env, it *record.Record) (n i
 		}
 		return 0, nil
 	}
-	if it.Content, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), core.ForFiles, o.each); err != nil {
+	lane, of := it.Lane()
+	if it.Content, err = lane.Acquire(ctx, w.Age(of), core.ForFiles, o.each); err != nil {
 		return 0, err
 	}
 	c := o.python.Call(it)
@@ -102,7 +103,7 @@ func (o *object) Fetch(ctx context.Context, w *core.Env, it *record.Record) (n i
 	}
 	// The oldest sample never waits for bytes, so asking while holding some cannot block.
 	before := it.Content
-	it.Content, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), core.ForFiles, n)
+	it.Content, err = lane.Acquire(ctx, w.Age(of), core.ForFiles, n)
 	before.Release()
 	return n, err
 }

@@ -332,7 +332,7 @@ func (w *Env) Substitute(ctx context.Context, it *record.Record, failure error, 
 
 		other := source.Record(it.ID.Epoch, it.ID.Pos, index)
 		other.Replaced, other.Drawn, other.Wanted, other.Turn = origin, drawn+1, place, it.Turn
-		other.InList, other.OfList = it.InList, it.OfList
+		other.InList, other.OfList, other.Standing = it.InList, it.OfList, it.Standing
 		out, err := w.Follow(ctx, other, way)
 		if err == nil {
 			out, err = last(ctx, out)

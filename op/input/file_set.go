@@ -184,7 +184,8 @@ func (f *FileSet) read(ctx context.Context, w *core.Env, it *record.Record) (int
 		return 0, nil
 	}
 
-	if it.Content, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), core.ForFiles, file.Size()); err != nil {
+	lane, of := it.Lane()
+	if it.Content, err = lane.Acquire(ctx, w.Age(of), core.ForFiles, file.Size()); err != nil {
 		return 0, err
 	}
 	// A read that exceeds its limit is abandoned; other samples must not wait for it.

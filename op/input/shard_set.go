@@ -162,7 +162,8 @@ func (s *ShardSet) read(ctx context.Context, w *core.Env, it *record.Record) (in
 	}
 
 	var err error
-	if it.Content, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), core.ForFiles, p.Bytes); err != nil {
+	lane, of := it.Lane()
+	if it.Content, err = lane.Acquire(ctx, w.Age(of), core.ForFiles, p.Bytes); err != nil {
 		return 0, err
 	}
 	if it.Limited {

@@ -14,6 +14,7 @@ Other samples are not errors or losses. The number of batches is then only a bou
 // Filter are the arguments of the operation filter.
 type Filter struct {
 	recipe.Python
+	recipe.Pace
 }
 
 // Complete implements [recipe.Completer].
@@ -23,14 +24,20 @@ func (f Filter) Complete() recipe.Args {
 }
 
 // Identity implements [recipe.Identifier].
-func (f Filter) Identity(recipe.Recipe) recipe.Args { return &Filter{f.Python.Identity()} }
+func (f Filter) Identity(recipe.Recipe) recipe.Args { return &Filter{Python: f.Python.Identity()} }
 
 // Check implements [recipe.Args].
 func (f *Filter) Check(in sample.Schema) (sample.Schema, error) {
-	return in, errors.Join(f.CheckCall(in)...)
+	return in, errors.Join(append(f.CheckCall(in), f.CheckPace())...)
 }
 
 // Traits implements [recipe.Traited].
 func (f *Filter) Traits() recipe.Traits {
-	return recipe.Traits{Count: recipe.Fewer, Call: &recipe.Call{Kind: recipe.FilterCall, Python: f.Python}}
+	return recipe.Traits{Count: recipe.Fewer, Call: &recipe.Call{Kind: recipe.FilterCall, Python: f.Python, Pace: f.Pace}}
+}
+
+// WithPace implements [recipe.Paced].
+func (f Filter) WithPace(p recipe.Pace) recipe.Args {
+	f.Pace = p
+	return &f
 }

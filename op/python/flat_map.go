@@ -66,6 +66,12 @@ func (m FlatMap) WithGives(g recipe.Gives) recipe.Args {
 	return &m
 }
 
+// WithPace implements [recipe.Paced].
+func (m FlatMap) WithPace(p recipe.Pace) recipe.Args {
+	m.Pace = p
+	return &m
+}
+
 // FlatMapFunction is a function of Python that makes any number of samples of one. They
 // have the place and the key of that sample, and among themselves a number.
 type FlatMapFunction struct {

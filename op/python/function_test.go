@@ -191,7 +191,7 @@ func TestACallOfAChain(t *testing.T) {
 	b := newBench(t)
 	steps := []recipe.Step{
 		{Name: "one", Args: &Map{Python: recipe.Python{Function: "m:f", Fields: []string{"x"}}, Gives: giving("x")}},
-		{Name: "two", Args: &Filter{recipe.Python{Function: "m:g", Fields: []string{"x", "name"}}}},
+		{Name: "two", Args: &Filter{Python: recipe.Python{Function: "m:g", Fields: []string{"x", "name"}}}},
 	}
 	f, out, err := NewChain(b.env, steps, "one+two", handful, b.where)
 	if err != nil || len(out) != len(handful) || !f.Filters || !f.Makes("x") || f.Makes("name") || len(f.taken) > 0 {

@@ -119,7 +119,7 @@ func TestWhatAChainIsGiven(t *testing.T) {
 		return recipe.Step{Name: "map", Args: &Map{Python: recipe.Python{Function: "m:f", Fields: fields}, To: to, Gives: gives}}
 	}
 	filter := func(fields ...string) recipe.Step {
-		return recipe.Step{Name: "filter", Args: &Filter{recipe.Python{Function: "m:g", Fields: fields}}}
+		return recipe.Step{Name: "filter", Args: &Filter{Python: recipe.Python{Function: "m:g", Fields: fields}}}
 	}
 	for what, c := range map[string]struct {
 		steps             []recipe.Step

@@ -13,6 +13,7 @@ var _ = Ops.Add(recipe.NewOp[Map]("map", recipe.Between, "Call a Python function
 // Map are the arguments of the operation map.
 type Map struct {
 	recipe.Python
+	recipe.Pace
 	To    []string     `json:"to,omitzero" example:"[\"image\"]"`
 	Gives recipe.Gives `json:"gives,omitzero" example:"{\"image\": {\"dtype\": \"uint8\", \"shape\": [224, 224, 3]}}"`
 }
@@ -42,7 +43,7 @@ func (m Map) Identity(recipe.Recipe) recipe.Args { return &Map{Python: m.Python.
 // Check implements [recipe.Args]. The schema is nil if Gives has no fields.
 func (m *Map) Check(in sample.Schema) (sample.Schema, error) {
 	out, err := recipe.ResultOf(in, m.Fields, m.To, m.Gives)
-	if err := errors.Join(append(m.CheckCall(in), err)...); err != nil {
+	if err := errors.Join(append(m.CheckCall(in), m.CheckPace(), err)...); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -52,7 +53,13 @@ func (m *Map) Check(in sample.Schema) (sample.Schema, error) {
 func (m *Map) Traits() recipe.Traits { return recipe.Traits{Call: m.call(recipe.MapCall)} }
 
 func (m *Map) call(kind recipe.CallKind) *recipe.Call {
-	return &recipe.Call{Kind: kind, Python: m.Python, To: m.To, Gives: &m.Gives}
+	return &recipe.Call{Kind: kind, Python: m.Python, Pace: m.Pace, To: m.To, Gives: &m.Gives}
+}
+
+// WithPace implements [recipe.Paced].
+func (m Map) WithPace(p recipe.Pace) recipe.Args {
+	m.Pace = p
+	return &m
 }
 
 // WithGives implements [recipe.Giving].

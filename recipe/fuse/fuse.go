@@ -308,7 +308,8 @@ func fills(p *Part, batch *recipe.Batches) bool {
 	}
 	for _, s := range p.Chain() {
 		// a row that stays empty has to be filled by moving others
-		if call := recipe.TraitsOf(s.Args).Call; call == nil || call.Kind != recipe.MapCall {
+		call := recipe.TraitsOf(s.Args).Call
+		if call == nil || call.Kind != recipe.MapCall || call.Order == recipe.CompletionOrder { // rows are given out in order
 			return false
 		}
 	}

@@ -9,15 +9,17 @@ import (
 
 // Joins tells whether a step is called by the same workers as the step before it, right
 // after that, with what it has returned: both are maps or filters of Python, and say the
-// same about their workers. A step that has failures of its own stays alone, as a limit,
-// a retry or a count of losses is of that step.
+// same about their workers and their order. A step that has failures of its own stays
+// alone, as a limit, a retry or a count of losses is of that step.
 func Joins(before, s recipe.Step) bool {
 	a, b := linked(before.Args), linked(s.Args)
 	if a == nil || b == nil || before.Failures != nil || s.Failures != nil {
 		return false
 	}
-	return alike(a, b)
+	return alike(a, b) && orderOf(before) == orderOf(s)
 }
+
+func orderOf(s recipe.Step) string { return recipe.TraitsOf(s.Args).Call.Order }
 
 // alike tells whether two functions say the same about their workers.
 func alike(a, b *recipe.Python) bool {
@@ -47,7 +49,7 @@ func readBy(f *Flow, p *Part) bool {
 		return false
 	}
 	first := linked(chain[0].Args)
-	if first == nil || object.Iterated() || object.Named() {
+	if first == nil || object.Iterated() || object.Named() || orderOf(chain[0]) != "" {
 		return false
 	}
 	for _, field := range object.Gives.Schema {

@@ -512,6 +512,7 @@ class Operations:
         where: Where = USUAL,
         seed: Seeds = (),
         copy: bool = False,
+        order: Literal["input", "completion"] | None = None,
     ) -> Pipeline:
         """Keep the samples for which a Python function returns true.
 
@@ -526,6 +527,7 @@ class Operations:
             where: as for `map`.
             seed: as for `map`.
             copy: as for `map`.
+            order: as for `map`.
         """
         from ._recipe.function_arguments import function_arguments
 
@@ -537,6 +539,7 @@ class Operations:
             where=where,
             seed=seed,
             copy=copy,
+            order=order,
         )
         return self._with("filter", given)
 
@@ -551,6 +554,7 @@ class Operations:
         where: Where = USUAL,
         seed: Seeds = (),
         copy: bool = False,
+        order: Literal["input", "completion"] | None = None,
     ) -> Pipeline:
         """Call a Python function that returns any number of samples for each, usually a generator.
 
@@ -572,6 +576,7 @@ class Operations:
             where: as for `map`.
             seed: as for `map`.
             copy: as for `map`.
+            order: as for `map`.
         """
         from ._recipe.function_arguments import function_arguments
 
@@ -585,6 +590,7 @@ class Operations:
             where=where,
             seed=seed,
             copy=copy,
+            order=order,
         )
         return self._with("flat_map", given)
 

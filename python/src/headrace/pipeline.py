@@ -542,6 +542,7 @@ class Pipeline(Operations):
         where: Where | Literal["main"] = USUAL,
         seed: Seeds = (),
         copy: bool = False,
+        order: Literal["input", "completion"] | None = None,
     ) -> Pipeline:
         """Apply a Python function to each sample, in worker processes; after `batch`, to each batch.
 
@@ -578,12 +579,25 @@ class Pipeline(Operations):
                 it has workers, and it stays open.
             seed: modules to seed before each call: `"random"`, `"numpy"`, `"torch"`; by default none.
             copy: pass arrays as copies that you may keep.
+            order: `"completion"`: fast samples pass slow ones in this step alone; `"input"`: they keep their order, also in a loader with
+                `order="completion"`. By default as `loader(order=…)`.
         """
         from ._recipe.function_arguments import function_arguments
         from ._recipe.table_lookup import as_function
 
         function = as_function(function, fields)
-        given = function_arguments("map", function, fields=fields, to=to, gives=gives, workers=workers, where=where, seed=seed, copy=copy)
+        given = function_arguments(
+            "map",
+            function,
+            fields=fields,
+            to=to,
+            gives=gives,
+            workers=workers,
+            where=where,
+            seed=seed,
+            copy=copy,
+            order=order,
+        )
         return self._with("map", given)
 
     def batch(

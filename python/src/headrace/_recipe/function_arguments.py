@@ -36,9 +36,12 @@ def function_arguments(
     where: str | Workers | Executor = USUAL,
     seed: str | Iterable[str] = (),
     copy: bool = False,
+    order: str | None = None,
 ) -> dict[str, Any]:
     """The arguments of a step with a function, as in its recipe."""
     _check_function(op, function)
+    if order not in (None, "input", "completion"):
+        raise RecipeError(f"headrace: {op}: order is {order!r}: must be 'input' or 'completion'")
     names = _names(op, "fields", fields)
     targets = _names(op, "to", to)
     if targets is not None and names is None:
@@ -61,7 +64,7 @@ def function_arguments(
     if where == "here":
         _check_seed_here(op, seed)
     if where == "main":
-        _check_main(op, function, gives=gives, workers=workers, seed=seed, copy=copy or None)
+        _check_main(op, function, gives=gives, workers=workers, seed=seed, copy=copy or None, order=order)
     _check_calls(op, function, names)
     described = types(op, gives, targets or names)
     _check_out(op, function, names, described, place, lends=executor is None)
@@ -78,6 +81,7 @@ def function_arguments(
         "where": None if place == "process" else place,
         "seed": _seeds(op, "seed", seed),
         "copy": truth("copy", copy) or None,
+        **({} if order is None else {"order": order}),
     }
 
 
