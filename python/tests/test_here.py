@@ -160,6 +160,31 @@ def test_a_model_and_a_store_overlap_each_other_and_the_loop():
     assert together == {"model", "store", "loop"}
 
 
+def test_short_calls_travel_together():
+    with numbers(600).map(lambda n: n, fields="n", gives=int, where="here").batch(10).loader(epochs=1) as loader:
+        assert sorted(n for batch in loader for n in batch["n"].tolist()) == list(range(600))
+        (function,) = (f for f in loader.stats()["functions"] if f["stage"] == "map")
+    assert function["packs"] < function["calls"] / 2
+
+
+def test_a_call_may_wait_for_what_the_loop_does_with_the_one_before():
+    """It may be in one message with that, whose result must come nevertheless."""
+    taken = threading.Semaphore(0)
+
+    def f(n):
+        assert n < 300 or taken.acquire(timeout=LONG)
+        return n
+
+    with numbers(310).map(f, fields="n", gives=int, where="here").batch(1).loader(epochs=1) as loader:
+        for i, batch in enumerate(loader):
+            assert batch["n"].tolist() == [i]
+            if i >= 299:
+                taken.release()
+        (function,) = (f for f in loader.stats()["functions"] if f["stage"] == "map")
+    assert i == 309
+    assert function["packs"] < function["calls"] / 2
+
+
 def test_one_object_of_a_class_which_is_closed():
     made, closed = [], []
 

@@ -78,7 +78,7 @@ class Here:
 
     def begin(self) -> None:
         """Forget the exceptions of an earlier loop."""
-        self._objects.raised.begin()
+        self._objects.raised.next_loop()
 
     def leave(self) -> None:
         """Tell the engine not to wait for functions that are called now."""
@@ -396,10 +396,16 @@ class OwnConnection(Connection):
 
     left = False  # by this side
     raised: Raised
+    loop = 0  # whose samples are in work
+
+    def begin(self, credit: int) -> None:
+        """Begin with a pack, which goes on when its loop was left."""
+        super().begin(credit)
+        self.loop = self.raised.loop
 
     def failed(self, e: BaseException, told: dict[str, Any]) -> None:
         """Keep an exception until the loop learns of it."""
-        self.raised.keep(e, told)
+        self.raised.keep(e, told, self.loop)
 
     def send(self, kind: int, *parts: Any) -> None:
         """Send a frame whose payload is in parts."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 import threading
 from time import sleep
 
+from .errors import Ended
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .writer import Writer
@@ -67,7 +69,7 @@ class LongCalls:
                     if calls == self._calls and not self._over:
                         settled = calls
                         self._settle()
-        except OSError:
+        except (OSError, Ended):
             pass  # the engine has ended, as the lane's own thread will see
 
     def _settle(self) -> None:

@@ -32,14 +32,20 @@ class Raised:
     def __init__(self) -> None:
         self._last: deque[_One] = deque(maxlen=_MOST)
         self._lock = threading.Lock()  # those of functions keep them, and the loop takes them
+        self.loop = 0  # counts them
 
     def begin(self) -> None:
         """Forget those before a new stream of samples: no loop will learn of them, and they would use up the places of those to come."""
         with self._lock:
             self._last.clear()
 
-    def keep(self, e: BaseException, told: dict[str, Any]) -> None:
-        """Keep one, and return what the engine gets."""
+    def next_loop(self) -> None:
+        """Forget them, and those that calls of an earlier loop still raise."""
+        self.begin()
+        self.loop += 1
+
+    def keep(self, e: BaseException, told: dict[str, Any], loop: int) -> None:
+        """Keep one for a loop, unless that was left."""
         executor = isinstance(e, ExecutorFailed)  # which raises in frames of libraries alone
         if isinstance(e, (HookFailed, ExecutorFailed)) and e.__cause__ is not None:
             e = e.__cause__
@@ -53,6 +59,8 @@ class Raised:
         # been raised before, and must not take its place.
         thread = threading.get_ident()
         with self._lock:
+            if loop != self.loop:
+                return
             kept = [one.whole for one in self._last if one.whole]
             whole = len(kept) < _WHOLE or thread not in kept
             for one in self._last:
