@@ -1,16 +1,18 @@
 """How functions of the user's in threads scale, with and without the GIL of the same Python.
 
-    PYTHONPATH=python/src FREE-THREADED-PYTHON bench/free_threads.py [--rounds 20] [--calls 500] [--work python,pillow]
+    PYTHONPATH=python/src FREE-THREADED-PYTHON bench/free_threads.py [--rounds 20] [--seconds 0.2] [--work python,pillow]
 
 The Python is one built with --disable-gil (3.13t, 3.14t), so PYTHON_GIL=1 and 0 compare the same build. Each
 combination of function, threads and GIL has programs that stay: bare threads, Headrace's where="thread", its
-where="here", and SPDL where it is installed. All take turns in each round, in an order that moves on by one. What is
-printed are ratios of pairs of the same round: the median, and an interval that holds the true median in 95 of 100
-cases (order statistics; with fewer than 6 rounds, all that was seen).
+where="here", without a GIL its worker processes, and SPDL where it is installed. All take turns in each round, in an
+order that moves on by one. What is printed are ratios of pairs of the same round: the median, and an interval that
+holds the true median in 95 of 100 cases (order statistics; with fewer than 6 rounds, all that was seen).
 
 A round is a new loader or pipeline of one epoch: one that stayed would work ahead while others are measured. Calls
-return the time at which they began, so a round is from the beginning of its first call, wherever that was, until the
-last result has come; starting workers is not in it. A first round, in which modules are imported, does not count.
+return the time at which they began, so a round is from the beginning of its 21st call, wherever that was, until the
+last result has come: by then a first sample was tried and all workers have begun. A round's calls take one bare
+thread --seconds. A first round, in which modules are imported, does not count. With the defaults all of it takes five
+minutes on two quiet cores.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ from typing import Any
 
 from PIL import Image  # not inside the function: each round has a new worker, which would import it in its first call
 
-CONTESTANTS = ("bare", "thread", "here", "spdl")
+CONTESTANTS = ("bare", "thread", "here", "process", "spdl")
+BEGUN = 20  # calls of a round before it is measured
 PLAIN = 20_000  # steps of plain Python a call
 
 
@@ -119,7 +122,7 @@ def contest(name: str, work: str, threads: int, calls: int) -> None:
             began, ended = of_spdl(function, threads, calls)
         else:
             began, ended = of_headrace(function, threads, calls, name)
-        took = (ended - min(began)) / 1e9
+        took = (ended - sorted(began)[BEGUN]) / 1e9
         print(json.dumps([took, len(began), sys._is_gil_enabled()]), flush=True)
     os._exit(0)
 
@@ -162,8 +165,21 @@ def interval(values: list[float]) -> tuple[float, float, float]:
     return statistics.median(values), values[low], values[n - 1 - low]
 
 
+def calls_in(work: str, seconds: float) -> int:
+    """The calls that one thread makes in that time, and those before."""
+    global PICTURE
+    PICTURE = picture()
+    took = []
+    for n in range(20):
+        began = time.monotonic_ns()
+        FUNCTIONS[work](n)
+        took.append(time.monotonic_ns() - began)
+    return BEGUN + max(20, int(seconds * 1e9 / min(took)))
+
+
 def measure(work: str, contestants: list[str], rounds: int, calls: int) -> None:
     cases = [(name, threads, gil) for gil in (1, 0) for threads in (1, 2) for name in contestants]
+    cases = [case for case in cases if case[0] != "process" or not case[2]]
     programs: dict[tuple[Any, ...], Program] = {}
     seconds: dict[tuple[Any, ...], list[float]] = {case: [] for case in cases}
     try:
@@ -188,18 +204,20 @@ def measure(work: str, contestants: list[str], rounds: int, calls: int) -> None:
     print(f"  {'GIL':4}{'threads':16}{'µs a call':>10}  {columns.rstrip()}")
     for name, threads, gil in cases:
         case = name, threads, gil
-        line = f"  {'on' if gil else 'off':4}{threads:<8}{name:8}{statistics.median(seconds[case]) / calls * 1e6:10.1f}  "
+        call = statistics.median(seconds[case]) / (calls - BEGUN)
+        line = f"  {'on' if gil else 'off':4}{threads:<8}{name:8}{call * 1e6:10.1f}  "
         line += f"{ratio(case, ('bare', threads, gil)):18}"
         line += f"{ratio(case, ('spdl', threads, gil)) if 'spdl' in contestants else '':18}"
         line += f"{ratio(case, (name, 1, gil)) if threads > 1 else '':18}"
-        line += ratio(case, (name, threads, 1)) if not gil else ""
+        line += ratio(case, (name, threads, 1)) if not gil and name != "process" else ""
         print(line.rstrip())
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     options.add_argument("--rounds", type=int, default=20)
-    options.add_argument("--calls", type=int, default=500, help="of a round")
+    options.add_argument("--seconds", type=float, default=0.2, help="that the calls of a round take one bare thread")
+    options.add_argument("--calls", type=int, default=0, help=argparse.SUPPRESS)
     options.add_argument("--work", default="python,pillow")
     options.add_argument("--contest", choices=CONTESTANTS, help=argparse.SUPPRESS)
     options.add_argument("--threads", type=int, default=1, help=argparse.SUPPRESS)
@@ -216,7 +234,7 @@ def main() -> None:
         print("SPDL is not installed here, and left out", file=sys.stderr)
     print(f"Python {sys.version.split()[0]}, {os.cpu_count()} CPUs")
     for work in o.work.split(","):
-        measure(work, contestants, o.rounds, o.calls)
+        measure(work, contestants, o.rounds, calls_in(work, o.seconds))
 
 
 if __name__ == "__main__":
