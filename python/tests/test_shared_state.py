@@ -162,7 +162,7 @@ class All:
         return {name: int(read(value)) for name, (value, read, _) in shared.items()}
 
 
-with hr.source(All()).batch(20).loader(epochs=2, workers=2) as loader:
+with hr.source(All(), where="process").batch(20).loader(epochs=2, workers=2) as loader:
     for epoch in range(2):
         for value, _, change in shared.values():
             change(value, epoch)

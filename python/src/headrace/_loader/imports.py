@@ -85,6 +85,6 @@ def _costs(functions: Sequence[dict[str, Any]]) -> tuple[int, int]:
 
 def _imported(functions: Sequence[dict[str, Any]]) -> str:
     """The packages that were imported."""
-    names = {name.partition(".")[0] for function in functions for name in function.get("imported", ())} - {"cloudpickle"}
-    packages = sorted(names - sys.stdlib_module_names) or sorted(names)
+    names = {name.partition(".")[0] for function in functions for name in function.get("imported", ())} - {"cloudpickle", "headrace"}
+    packages = sorted(names - sys.stdlib_module_names) or sorted(names) or ["modules"]
     return ", ".join(packages[:_NAMED]) + (f" and {len(packages) - _NAMED} more" if len(packages) > _NAMED else "")
