@@ -1,10 +1,6 @@
 package recipe
 
-import (
-	"slices"
-
-	"github.com/headrace/headrace/internal/argument"
-)
+import "github.com/headrace/headrace/internal/argument"
 
 // Pace is the argument of a step that says in which order samples leave it.
 type Pace struct {
@@ -23,33 +19,4 @@ func (p Pace) CheckPace() error {
 		return nil
 	}
 	return argument.OneOf("order", p.Order, []string{InputOrder, CompletionOrder})
-}
-
-// Paced is implemented by arguments of steps that may have an order of their own.
-type Paced interface {
-	Args
-	WithPace(Pace) Args // a copy with another
-}
-
-// Overtakes tells whether samples may pass each other in a step.
-func (r Recipe) Overtakes() bool {
-	for _, s := range r.All() {
-		if call := TraitsOf(s.Args).Call; call != nil && call.Order == CompletionOrder {
-			return true
-		}
-	}
-	return false
-}
-
-// Unpaced returns steps none of which has an order of its own.
-func Unpaced(steps []Step) []Step {
-	steps = slices.Clone(steps)
-	for i, s := range steps {
-		if p, ok := s.Args.(Paced); ok {
-			s.Args = p.WithPace(Pace{})
-		}
-		s.Args = EachChain(s.Args, Unpaced)
-		steps[i] = s
-	}
-	return steps
 }

@@ -145,9 +145,11 @@ func (j joiner) stage(in samples, s *stage, later bool) samples {
 		return j.recount(in, "after "+s.name, in.counted)
 	}
 	if s.stacking != nil {
-		in = j.gather(in, s)
+		j.note("group "+s.name, 1, nil)
+		in.Flow = pipe.Discard(pipe.Aggregate(in.Flow, s.stacking.Gather, pipe.AggregateOpts{
+			Name: "group " + s.name, Buffer: 1, DropLast: s.stacking.DropLast}), s.stacking.Drop)
 	}
-	o := pipe.Opts{Name: s.name, Workers: j.Workers, Buffer: keptReady, Ordered: j.keepsOrder(s, later), Failures: s.losses}
+	o := pipe.Opts{Name: s.name, Workers: j.Workers, Buffer: keptReady, Ordered: keepsOrder(s.order, j.inOrder(later)), Failures: s.losses}
 	// Only stages that compute pass the gate: one that waits would keep a core idle.
 	switch {
 	case s.python != nil:
@@ -166,14 +168,26 @@ func (j joiner) stage(in samples, s *stage, later bool) samples {
 	j.note(s.name, o.Workers, s.steps)
 	if s.expand != nil {
 		in.Flow = pipe.Discard(pipe.FlatMap(in.Flow, s.expand, o), j.Env.Drop)
-		in = j.lineUp(in, s, later)
+		in.Flow = j.lineUp(in.Flow, s, later)
 		return j.recount(in, "after "+s.name, in.counted)
 	}
 	in.Flow = pipe.Discard(pipe.Map(in.Flow, s.op, o), j.Env.Drop)
 	if s.stacking != nil {
 		return j.recount(in, "after "+s.name, in.counted)
 	}
-	return j.lineUp(in, s, later)
+	in.Flow = j.lineUp(in.Flow, s, later)
+	return in
+}
+
+// lineUp has samples that may have passed each other in a stage line up anew, if a later
+// one asks for bytes.
+func (j joiner) lineUp(in pipe.Flow[*record.Record], s *stage, later bool) pipe.Flow[*record.Record] {
+	if s.order != recipe.CompletionOrder || !later {
+		return in
+	}
+	name := "line up " + s.name
+	j.note(name, 1, nil)
+	return linedUp(in, j.Env, j.Lane.Another(), name)
 }
 
 func (j joiner) merge(n *line, later bool) samples {

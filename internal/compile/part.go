@@ -19,8 +19,8 @@ import (
 // add appends a part whose result is stored.
 func (b *builder) add(p fuse.Part) (err error) {
 	if p.Step != nil {
-		if of := recipe.TraitsOf(p.Step.Args).Batches; of != nil {
-			return b.gather(p, of)
+		if recipe.TraitsOf(p.Step.Args).Batches != nil {
+			return b.gather(p)
 		}
 		switch recipe.TraitsOf(p.Step.Args).Count {
 		case recipe.More:
@@ -181,6 +181,26 @@ func thenFields(do core.Op, fields *[]*data.FieldChange) core.Op {
 		}
 		return nil
 	}
+}
+
+// gather appends the stages that make batches in a chain of a merge or route, each of
+// which is a sample to the stages after them.
+func (b *builder) gather(p fuse.Part) error {
+	next, err := stackingOf(b.Env, p, &b.Scope, b.Lane.Limit())
+	if err != nil {
+		return err
+	}
+	b.samples = max(1, b.samples/int64(next.Rows))
+	h := b.Policies.Of(p.Failures, b.samples)
+	next.Bear(h)
+	known := facts{drops: true, makes: true, uncounted: true, uneven: true}.with(handles(p.Name(), h))
+	s := &stage{name: p.Name(), steps: p.Names, stacking: next, op: core.Named(next.Make), asks: true, losses: h.Policy, known: known}
+	if next.Collate != nil {
+		s.python, next.Collate.Stage = next.Collate.Function, s.name
+	}
+	b.append(s)
+	b.lose()
+	return nil
 }
 
 // unbatch appends the stage that takes batches apart. Bytes are reserved again after it.
