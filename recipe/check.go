@@ -110,9 +110,8 @@ func (c *checker) names() {
 	}
 }
 
-// chain goes along a chain and returns the schema of what comes out of it, and what has
-// made batches of that. After a mistake it goes on with what would come out but for it,
-// so that one attempt shows all of them.
+// chain goes along a chain and returns the schema of its results, and their making. It
+// goes on after a mistake as if there were none, so that one attempt shows all of them.
 func (c *checker) chain(steps []Step, around Surroundings, in sample.Schema) (sample.Schema, making) {
 	before := around.Step
 	for k := range steps {
@@ -162,8 +161,8 @@ func (c *checker) behind(i int, out sample.Schema, last bool) sample.Schema {
 	return c.steps[i].out
 }
 
-// step returns the schema of what step i gives, nil if that is not known, and what has
-// made batches of it.
+// step returns the schema of the results of step i, nil if that is not known, and their
+// making.
 func (c *checker) step(i int, in sample.Schema, m making) (out sample.Schema, after making) {
 	if c.steps[i].op.Place == Source {
 		in = nil
@@ -388,8 +387,8 @@ func (c *checker) waits(i int, around Surroundings) {
 	}
 }
 
-// overtakes refuses samples that pass each other in a branch: the route takes what comes
-// of each in the order of its input.
+// overtakes refuses samples that pass each other in a branch: the route takes them in the
+// order of its input.
 func (c *checker) overtakes(i int, around Surroundings) {
 	if around.Op == "" || around.Begins {
 		return

@@ -2,7 +2,7 @@ package recipe
 
 import "slices"
 
-// Batched tells whether what comes after these steps are batches, or some of it is.
+// Batched tells whether these steps give batches, or batches and samples.
 func Batched(steps []Step) bool { return batchedAfter(steps, false) }
 
 func batchedAfter(steps []Step, yes bool) bool {

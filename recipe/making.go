@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// making says what has made batches of samples.
+// making tells which step has made batches of samples.
 type making struct {
 	batched int  // the step, counted from 1; 0: none, they are samples
 	nothing bool // nothing comes
@@ -17,11 +17,11 @@ type making struct {
 
 func (m making) mixed() bool { return m.samples != "" }
 
-// Plain is implemented by arguments of steps that tries put into a recipe: what they give
-// is samples, even of batches. Where nothing ever comes of one, Plain returns false.
+// Plain is implemented by arguments of steps that tries put into a recipe: they give
+// samples, even of batches. Plain returns false if a step never gives one.
 type Plain interface{ Plain() (comes bool) }
 
-// madeOf returns what has made batches of what comes from any of several chains.
+// madeOf returns the making of several chains together.
 func madeOf(all []making, name func(i int) string) making {
 	mixed := slices.IndexFunc(all, making.mixed)
 	batches := slices.IndexFunc(all, func(m making) bool { return m.batched > 0 })
@@ -39,7 +39,7 @@ func madeOf(all []making, name func(i int) string) making {
 	return m
 }
 
-// remedy is what to do where samples come beside batches.
+// remedy tells how chains end alike if one gives samples and another batches.
 func (m making) remedy() string {
 	return fmt.Sprintf("end %s with unbatch, or %s with batch, too", m.batches, m.samples)
 }

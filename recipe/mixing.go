@@ -32,8 +32,8 @@ func (c *checker) joinBatches(i int, n Nesting, in sample.Schema, outs []sample.
 	return out, other
 }
 
-// mixes refuses to make batches of what is both samples and batches, and reports whether
-// it is.
+// mixes refuses a step that would make batches of samples and of batches, and reports
+// whether it would.
 func (c *checker) mixes(i int, m making) bool {
 	if !m.mixed() || c.steps[i].op.Place != Batching {
 		return false

@@ -4,7 +4,7 @@ import "github.com/headrace/headrace/internal/argument"
 
 // Pace is the argument of a step that says in which order samples leave it.
 type Pace struct {
-	Order string `json:"order,omitempty" choices:"input,completion" doc:"input: samples keep their order; completion: fast ones pass slow ones in this step alone; by default as in the loader"`
+	Order string `json:"order,omitempty" choices:"input,completion" doc:"completion: fast samples pass slow ones; default: the loader's"`
 }
 
 // The orders of a step.

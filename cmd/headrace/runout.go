@@ -69,7 +69,8 @@ func (o *outOptions) check(r recipe.Recipe, c headrace.Config) (err error) {
 		return errors.New("--out with the order completion: a run that goes on could not end with the same files; use --order input")
 	}
 	if r.Overtakes() {
-		return errors.New(`--out with a step of the order "completion": a run that goes on could not end with the same files; leave order out`)
+		return errors.New(`--out with a step of the order "completion": a run that goes on could not end with the ` +
+			`same files; leave order out`)
 	}
 	for _, s := range r.All() {
 		if recipe.TraitsOf(s.Args).Merging.Varies() {

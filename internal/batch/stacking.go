@@ -11,8 +11,8 @@ import (
 	"github.com/headrace/headrace/sample"
 )
 
-// Stacking makes batches in a chain of a merge or route, where nobody takes them out of a
-// slot: each is a record, with its arrays in memory of its own.
+// Stacking makes batches in a chain of a merge or route, whose consumers do not take them
+// out of slots: each is a record, with its arrays in memory of its own.
 type Stacking struct {
 	Env      *core.Env
 	Rows     int
@@ -32,13 +32,13 @@ func (s *Stacking) Bear(h core.Handling) {
 	}
 }
 
-// Gather returns what puts the samples of an epoch together.
+// Gather returns the aggregator of an epoch, which puts samples together.
 func (s *Stacking) Gather() pipe.Aggregator[*record.Record, *record.Record] {
 	return &gathering{of: s}
 }
 
-// gathering has the samples of the next batch. They wait for others, so nobody waits for
-// their bytes, and they do not count as begun.
+// gathering has the samples of the next batch. They wait for others, so they give their
+// place among those that wait for bytes to later ones, and do not count as begun.
 type gathering struct {
 	of   *Stacking
 	held []pipe.Held[*record.Record]
@@ -78,7 +78,8 @@ func (g *gathering) emit(e *pipe.Emitter[*record.Record, *record.Record], stand 
 	e.Emit(it, held...)
 }
 
-// Drop gives back what a batch holds, and its members, whose values may not be in it yet.
+// Drop gives back the memory of a batch, and its members: their values may not be in it
+// yet.
 func (s *Stacking) Drop(it *record.Record) {
 	for _, m := range it.Members {
 		s.Env.Drop(m)

@@ -43,7 +43,7 @@ func (l *List) Leave() {
 	*l = nil
 }
 
-// head is what begins a number in place of an object: no pickle does
+// head begins a number in place of an object; no pickle begins with it
 // (docs/protocol.md, "Objects").
 const head = 16
 

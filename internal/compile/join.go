@@ -179,7 +179,7 @@ func (j joiner) stage(in samples, s *stage, later bool) samples {
 	return in
 }
 
-// lineUp has samples that may have passed each other in a stage line up anew, if a later
+// lineUp has samples that may have passed each other in a stage line up again, if a later
 // one asks for bytes.
 func (j joiner) lineUp(in pipe.Flow[*record.Record], s *stage, later bool) pipe.Flow[*record.Record] {
 	if s.order != recipe.CompletionOrder || !later {

@@ -23,8 +23,8 @@ func keepsOrder(own string, otherwise bool) bool {
 }
 
 // linedUp has samples that passed each other wait for bytes in their new order from here
-// on: those that a later stage asks for go to whoever is first now, and nobody waits for
-// bytes of one that comes after it.
+// on: the bytes that a later stage asks for go to the sample that is first now, and none
+// waits for bytes of a later one.
 func linedUp(in pipe.Flow[*record.Record], env *core.Env, lane *budget.Lane, name string) pipe.Flow[*record.Record] {
 	next := int64(0)
 	return pipe.Discard(pipe.Map(in, func(_ context.Context, it *record.Record) (*record.Record, error) {

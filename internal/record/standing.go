@@ -15,8 +15,8 @@ type Standing struct {
 	pos   int64
 }
 
-// lastPos is that of what goes on after all samples of an epoch. An age has room for no
-// higher one.
+// lastPos is the position of a record that goes on after all samples of an epoch. An age
+// has room for no higher one.
 const lastPos = 1<<40 - 1
 
 // standing is the place of a record.

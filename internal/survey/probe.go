@@ -79,7 +79,7 @@ func (p *probing) Check(in sample.Schema) (sample.Schema, error) {
 	return probed, nil
 }
 
-// probed is the schema of what comes out of a probing.
+// probed is the schema of the results of a probing.
 var probed = sample.Schema{{Name: "key", Type: sample.TextType}}
 
 var _ core.Linker = (*probing)(nil)

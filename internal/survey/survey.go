@@ -265,8 +265,8 @@ func (f *Survey) collate(ctx context.Context, r recipe.Recipe, before recipe.Cha
 	return gives, nil
 }
 
-// collated has a function make the first batch of what comes after steps, and, in a
-// branch, of what else comes if none of it goes there.
+// collated has a function make the first batch of the samples after steps, and, in a
+// branch, of other samples if none goes there.
 func (f *Survey) collated(ctx context.Context, r recipe.Recipe, before recipe.Chain, end recipe.Step, in *branch) (made Made, err error) {
 	never := func(context.Context) (bool, error) { return false, nil }
 	if in == nil {

@@ -181,7 +181,7 @@ func (f FieldsFrom) Names() (all []string) {
 	return all
 }
 
-// Check returns what is wrong with the names.
+// Check returns an error if the names are not usable.
 func (f FieldsFrom) Check() error {
 	if f != nil && len(f) == 0 {
 		return recipe.Wrong("fields", "is empty: give at least one field, or null for all")

@@ -68,7 +68,7 @@ func frameColor(f *video.Frame, c av.Color) ColorInfo {
 	return told.stating(!f.Untagged, ranged)
 }
 
-// FirstFrame is what a decoded frame says of its video.
+// FirstFrame has the properties of a video that its first decoded frame tells.
 type FirstFrame struct {
 	Color     ColorInfo
 	Format    string // the decoder's name of it
