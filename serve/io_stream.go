@@ -97,7 +97,7 @@ func begin[T interface{ Close() }](ctx context.Context, s *ioSession, open func(
 func (t *task) framesOptions() recode.FramesOptions {
 	return recode.FramesOptions{
 		Window: t.av().window, Stride: t.av().Stride, Pixels: t.clip.Options(), Steps: t.steps, Planes: t.clip.PlanesAsked(),
-		Choice: t.clip.Choice(),
+		Choice: t.clip.Choice(), Filter: t.clip.Filter(),
 	}
 }
 
@@ -106,6 +106,16 @@ func (t *task) samplesOptions() recode.SamplesOptions {
 }
 
 func (s *ioSession) openFrames(ctx context.Context) (*result, error) {
+	if s.task.clip.Filter() != "" {
+		on, err := begin(ctx, s, func(f *os.File) (*recode.FilteredFrames, error) {
+			return recode.OpenFilteredFrames(ctx, f, s.task.framesOptions())
+		})
+		if err != nil {
+			return nil, err
+		}
+		width, height := on.Size()
+		return s.jsonResult(ctx, map[string]any{"height": height, "width": width, "pixel_format": ""})
+	}
 	on, err := begin(ctx, s, func(f *os.File) (*recode.Frames, error) {
 		if s.task.Native {
 			return recode.OpenNative(ctx, f, s.task.framesOptions())
@@ -182,6 +192,8 @@ func (s *ioSession) nextAudio(ctx context.Context, on *piecewise[*recode.Media])
 func (s *ioSession) nextPiece(ctx context.Context) (r *result, err error) {
 	switch on := s.stream.(type) {
 	case *piecewise[*recode.Frames]:
+		r, err = s.nextFrames(ctx, on.of)
+	case *piecewise[*recode.FilteredFrames]:
 		r, err = s.nextFrames(ctx, on.of)
 	case *piecewise[*recode.Media]:
 		r, err = s.nextFrames(ctx, on.of)

@@ -25,6 +25,8 @@ func (t *task) prepareVideo() error {
 	switch {
 	case t.MaxBytes < 0:
 		return fmt.Errorf("serve: max_bytes %d: must be a number of bytes", t.MaxBytes)
+	case t.Native && t.clip.Filter() != "":
+		return errors.New("serve: frames after a filter have no native format")
 	case t.clip.HasFields():
 		return errors.New("serve: a video of its own has no fields")
 	case len(t.Indices) > 0 && len(t.Times) > 0:
@@ -97,9 +99,8 @@ func (s *ioSession) decodeClip(ctx context.Context) (*result, error) {
 		}
 		s.task.clip.SetNative(first.Native)
 	}
-	c, err := computedOn(ctx, s, &in, func() (*opvideo.VideoClip, error) {
-		return s.task.clip.Open(file, opvideo.FrameList{Indices: s.task.Indices, Times: s.task.Times}, s.task.steps)
-	})
+	list := opvideo.FrameList{Indices: s.task.Indices, Times: s.task.Times}
+	c, err := computedOn(ctx, s, &in, func() (*opvideo.VideoClip, error) { return s.task.clip.Open(file, list, s.task.steps) })
 	if err != nil {
 		return nil, err
 	}
@@ -114,6 +115,9 @@ func (s *ioSession) decodeClip(ctx context.Context) (*result, error) {
 	if err := machine.Patiently(ctx, c.Load); err != nil {
 		return nil, err
 	}
+	if c.Free(list) {
+		return s.decodeFiltered(ctx, &in, c)
+	}
 	form := c.Form()
 	slot, err := s.results.reserve(ctx, form.Bytes())
 	if err != nil {
@@ -124,6 +128,24 @@ func (s *ioSession) decodeClip(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	return &result{slot, 8 * form.DType.Size(), c.Shape()}, nil
+}
+
+// decodeFiltered decodes a clip that has as many frames as a filter makes.
+func (s *ioSession) decodeFiltered(ctx context.Context, in *input, c *opvideo.VideoClip) (*result, error) {
+	var all []byte
+	err := s.computeOn(ctx, in, func() (err error) {
+		all, err = c.FillFree(ctx, s.task.most())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	slot, err := s.results.reserve(ctx, int64(len(all)))
+	if err != nil {
+		return nil, err
+	}
+	copy(slot.Bytes(), all)
+	return &result{slot, 8 * c.Form().DType.Size(), c.Shape()}, nil
 }
 
 // firstFrame decodes the first frame of a video, and returns its format and colours:

@@ -115,9 +115,10 @@ func (g *Graph) PushFrame(input int, d *Decoder, pts int64) error {
 	return g.done(C.hr_av_graph_push(g.lib, g.c, C.int32_t(input), &d.frame, nil, 0, C.int64_t(pts), &g.text[0]))
 }
 
-// End says that no more comes for an input.
-func (g *Graph) End(input int) error {
-	return g.done(C.hr_av_graph_push(g.lib, g.c, C.int32_t(input), nil, nil, 0, 0, &g.text[0]))
+// End says that no more comes for an input, whose last frame disappears at a time;
+// [Untimed]: that is not known.
+func (g *Graph) End(input int, pts int64) error {
+	return g.done(C.hr_av_graph_push(g.lib, g.c, C.int32_t(input), nil, nil, 0, C.int64_t(pts), &g.text[0]))
 }
 
 func (g *Graph) done(result C.int) error {
@@ -145,6 +146,12 @@ func (g *Graph) Pull(output int) (pts int64, err error) {
 // Frame is the size of the frame that was pulled last.
 func (g *Graph) Frame() (width, height, samples int) {
 	return int(g.frame.width), int(g.frame.height), int(g.frame.samples)
+}
+
+// Image returns the frame that was pulled last, whose memory is the graph's until the
+// next call, and FFmpeg's name of its format.
+func (g *Graph) Image() (i Image, format string) {
+	return imageOf(&g.frame), C.GoString(&g.frame.format[0])
 }
 
 // Raw copies the frame that was pulled last after b, without gaps.

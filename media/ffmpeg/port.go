@@ -1,6 +1,13 @@
 package ffmpeg
 
-import "github.com/headrace/headrace/media/av"
+import (
+	"math"
+
+	"github.com/headrace/headrace/media/av"
+)
+
+// Untimed is no time.
+const Untimed = math.MinInt64
 
 // Port is what enters or leaves a graph, and what an encoder is given. Formats are
 // FFmpeg's names: "rgb24", "fltp".

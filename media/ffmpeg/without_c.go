@@ -120,13 +120,16 @@ func (*Decoder) Port() Port { return Port{} }
 func (*Graph) PushFrame(int, *Decoder, int64) error { return errWithoutC }
 
 // End returns an error.
-func (*Graph) End(int) error { return errWithoutC }
+func (*Graph) End(int, int64) error { return errWithoutC }
 
 // Pull returns an error.
 func (*Graph) Pull(int) (int64, error) { return 0, errWithoutC }
 
 // Frame returns nothing.
 func (*Graph) Frame() (width, height, samples int) { return 0, 0, 0 }
+
+// Image returns none.
+func (*Graph) Image() (i Image, format string) { return i, format }
 
 // Raw returns an error.
 func (*Graph) Raw(b []byte) ([]byte, error) { return b, errWithoutC }

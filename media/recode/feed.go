@@ -19,6 +19,9 @@ type feed interface {
 	// await tells the time of the next frame, in the port's time base; false: there is
 	// none.
 	await(ctx context.Context) (at int64, ok bool, err error)
+	// until is when the last frame disappears, in the port's time base, or
+	// [ffmpeg.Untimed].
+	until() int64
 	// push gives it to the graph.
 	push(g *ffmpeg.Graph, input int) error
 	close()
@@ -70,6 +73,13 @@ func (a *arrayFeed) push(g *ffmpeg.Graph, input int) error {
 	return err
 }
 
+func (a *arrayFeed) until() int64 {
+	if a.in.Audio {
+		return ffmpeg.Untimed
+	}
+	return int64(a.at)
+}
+
 func (a *arrayFeed) close() {}
 
 // frameFeed is the frames of a file, as they are decoded.
@@ -119,6 +129,8 @@ func (f *frameFeed) push(g *ffmpeg.Graph, input int) error {
 	return g.PushFrame(input, f.decoder, f.waiting-f.zero)
 }
 
+func (f *frameFeed) until() int64 { return f.end - f.zero }
+
 func (f *frameFeed) close() { f.Close() }
 
 // soundFeed is the samples of a file, as floats.
@@ -164,5 +176,7 @@ func (s *soundFeed) push(g *ffmpeg.Graph, input int) error {
 	samples := s.room[:n*s.port.Channels]
 	return g.Push(input, &s.port, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(samples))), 4*len(samples)), n, at)
 }
+
+func (s *soundFeed) until() int64 { return ffmpeg.Untimed }
 
 func (s *soundFeed) close() { s.Close() }

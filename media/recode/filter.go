@@ -91,7 +91,7 @@ func earliest(ctx context.Context, g *ffmpeg.Graph, feeds []feed, ports []ffmpeg
 		}
 		if !ok {
 			ended[i] = true
-			if err := g.End(i); err != nil {
+			if err := g.End(i, feeds[i].until()); err != nil {
 				return 0, err
 			}
 			continue

@@ -24,6 +24,7 @@ type FramesOptions struct {
 	Pixels media.Options // how they are decoded
 	Steps  []media.Step  // what is done to them; nothing that draws
 	Choice av.Choice
+	Filter string // a graph that frames go through; "": none
 	// Planes are the layout of frames that stay planes, without a size if they keep
 	// their own; nil: they become images.
 	Planes *yuv.Planes
@@ -126,7 +127,12 @@ func (f *Frames) open() (err error) {
 		return err
 	}
 	f.droppable, f.lost = headers.Droppable(s.Codec, s.Config), headers.Lost(s.Codec, s.Config)
-	if err := f.planFor(s.Width, s.Height, &f.plan); err != nil {
+	return f.shape(s.Width, s.Height)
+}
+
+// shape makes the plan and the form of frames of this size.
+func (f *Frames) shape(width, height int) error {
+	if err := f.planFor(width, height, &f.plan); err != nil {
 		return err
 	}
 	f.form = f.plan.Form()

@@ -285,7 +285,7 @@ func (s *Saver) Finish() error {
 		if err := one.flush(); err != nil {
 			return err
 		}
-		if err := one.graph.End(0); err != nil {
+		if err := one.graph.End(0, ffmpeg.Untimed); err != nil {
 			return err
 		}
 		if err := one.encode(); err != nil {

@@ -250,6 +250,7 @@ func (p *pass) take(i int) error {
 		}
 		*at = 0
 		p.left--
+		p.frame.from = p.decoder
 		if err := p.show(n, &p.frame); err != nil {
 			return err
 		}

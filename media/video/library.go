@@ -49,6 +49,8 @@ type Frame struct {
 	Format     string // the decoder's name of the format, as in "yuv420p10le"
 
 	Primaries, Transfer uint8 // numbers of ITU-T H.273; 0 and 2: not said
+
+	from Decoder // that handed it out
 }
 
 // Stream is what is known of a stream before its first packet.

@@ -65,6 +65,7 @@ type DecodeVideo struct {
 	Mask      string      `json:"mask,omitempty" doc:"with 'keep': a field for which frames are damaged, bool [frames]; by default none"`
 	MaxPixels *int        `json:"max_pixels,omitempty" min:"1"`
 
+	Filter         string `json:"filter,omitempty"`
 	Decoder        string `json:"decoder,omitempty" doc:"FFmpeg's name of the decoder, as in 'libdav1d'; by default its usual one"`
 	DecoderOptions string `json:"decoder_options,omitempty" python:"options"`
 }
@@ -101,6 +102,8 @@ func (*DecodeVideo) Docs() map[string]string {
 		"damaged": "error: a damaged frame makes a bad sample; keep: it stays as the decoder concealed it, or " +
 			"black",
 		"max_pixels": "largest frame decoded, in pixels; by default 178,956,970, which is also the most",
+		"filter": "a graph of FFmpeg filters for the clip's frames, as in 'hqdn3d,scale=320:-2'. It gives as many frames " +
+			"as enter it",
 		"decoder_options": "the decoder's options, as in 'threads=4:framethreads=2'. One thread is the default, as a loader decodes " +
 			"as many videos at once as there are cores",
 	}
@@ -261,6 +264,9 @@ func (d *DecodeVideo) Completed() (*DecodeVideo, error) {
 		}
 	}
 
+	if d.Filter != "" {
+		errs = append(errs, d.checkFilter())
+	}
 	if d.Matrix != "" && !d.Planes() {
 		errs = append(errs, recipe.Wrong("matrix", "is for planes, as of color \"nv12\", but color is %q", d.Color))
 	}
@@ -272,6 +278,25 @@ func (d *DecodeVideo) Completed() (*DecodeVideo, error) {
 
 // native is a color that package headrace.io has.
 const native = "native"
+
+// checkFilter refuses what a graph of filters leaves no meaning to.
+func (d *DecodeVideo) checkFilter() error {
+	var errs []error
+	for _, wrong := range []struct {
+		is   bool
+		name string
+		why  string
+	}{
+		{d.Damaged == "keep", "damaged", `is "keep", but a filter may look at several frames: leave one of them out`},
+		{d.Aspect == "square", "aspect", `is "square", but a filter makes pixels of its own: end it with scale=iw*sar:ih,setsar=1`},
+		{argument.OrElse(d.Clips, 1) > 1, "clips", "are several, but a filter may look at neighbours: video_clips makes a sample of each"},
+	} {
+		if wrong.is {
+			errs = append(errs, recipe.Wrong(wrong.name, "%s", wrong.why))
+		}
+	}
+	return errors.Join(errs...)
+}
 
 // Check implements [recipe.Args].
 func (d *DecodeVideo) Check(in sample.Schema) (sample.Schema, error) {

@@ -29,6 +29,7 @@ type player struct {
 	came, damaged map[int]bool // frames that have come, and those that are not as they should be
 	rgb           *[]byte      // a frame, between the decoder and the steps; nil: there was none yet
 	other         media.Plan   // for a frame of another size than the stream's
+	filter        string       // that frames go through; "": none
 }
 
 // rgbFrames lends memory for one.
@@ -38,7 +39,7 @@ var rgbFrames = scratch.Pool{Brief: true}
 func (v *Video) Play(ctx context.Context, it *record.Record, t *core.Tool, steps *fuse.Images, form media.Form, dst []byte) error {
 	y := player{
 		decode: steps.Decode, steps: steps.Steps, chance: &t.Chance, plan: &t.Plan,
-		video: it.Opened.(*opened), to: image.NewFrameWriter(form, dst),
+		video: it.Opened.(*opened), to: image.NewFrameWriter(form, dst), filter: v.args.Filter,
 	}
 	if v.Planes() {
 		y.planes = newPlanesWriter(v.args, &t.Plan)
@@ -54,7 +55,7 @@ func (v *Video) Play(ctx context.Context, it *record.Record, t *core.Tool, steps
 func (y *player) play(ctx context.Context) error {
 	y.begin()
 	defer y.giveBack()
-	if err := y.video.clip.Decode(ctx, y.show); err != nil {
+	if err := y.decoded(ctx); err != nil {
 		return err
 	}
 	return y.finish()

@@ -15,9 +15,10 @@ import (
 const mostWorking = 1 << 30
 
 // Decoders returns the number of decoders for the clip, on so many cores. Planes have
-// one, which sees to it that all frames are alike.
+// one, which sees to it that all frames are alike, and so does a filter, which is given
+// them in order.
 func (c *VideoClip) Decoders(cores int) int {
-	if c.planes != nil {
+	if c.planes != nil || c.args.Filter != "" {
 		return 1
 	}
 	return max(1, min(cores, c.clip.Parts(), int(mostWorking/c.decoding())))
@@ -57,7 +58,8 @@ func (c *VideoClip) Fill(ctx context.Context, to []byte, decoders int, compute f
 			}
 		}
 		y := &players[i]
-		*y = player{decode: c.decode, steps: c.steps, plan: plan, video: &c.opened, planes: c.planes, to: image.NewFrameWriter(c.form, to)}
+		*y = player{decode: c.decode, steps: c.steps, plan: plan, video: &c.opened, planes: c.planes,
+			to: image.NewFrameWriter(c.form, to), filter: c.args.Filter}
 		y.begin()
 		defer y.giveBack()
 	}
@@ -72,6 +74,9 @@ func (c *VideoClip) Fill(ctx context.Context, to []byte, decoders int, compute f
 			begun := false
 			err := compute(waiting, func() error {
 				begun = true
+				if c.args.Filter != "" {
+					return players[i].decoded(ctx)
+				}
 				parts.each(func(part int) error { return c.clip.DecodePart(ctx, part, players[i].show) })
 				enough()
 				return nil
@@ -87,7 +92,7 @@ func (c *VideoClip) Fill(ctx context.Context, to []byte, decoders int, compute f
 	if err := errors.Join(ended...); err != nil {
 		return err
 	}
-	if err := parts.err(); err != nil {
+	if err := parts.err(); err != nil && c.args.Filter == "" {
 		return err
 	}
 	for i := range players[1:] {

@@ -84,6 +84,9 @@ func (s Standalone) PlanesAsked() *yuv.Planes {
 // Options returns the options of the pixels.
 func (s Standalone) Options() media.Options { return s.args.Options() }
 
+// Filter returns the graph that frames go through; "": none.
+func (s Standalone) Filter() string { return s.args.Filter }
+
 // Choice returns the decoder.
 func (s Standalone) Choice() av.Choice { return s.args.Choice() }
 

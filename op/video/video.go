@@ -81,6 +81,9 @@ type opened struct {
 	clip   *video.Clip
 	frames []int // of all clips; av.Blank for those that are black
 	each   int   // of one clip
+
+	filtered media.Size // of frames after a filter; 0: there is none
+	at       float64    // seconds: where a filter's times begin; NaN: with the first frame
 }
 
 // Load implements [record.Opened].
@@ -188,7 +191,15 @@ func (v *Video) pick(it *record.Record, t *core.Tool, o *opened) (err error) {
 }
 
 // clipOf is the clip of the frames that are taken.
-func (o *opened) clipOf(args *DecodeVideo) (*video.Clip, error) {
+func (o *opened) clipOf(args *DecodeVideo) (_ *video.Clip, err error) {
+	if args.Filter != "" {
+		if o.at = math.NaN(); args.Offset != nil {
+			o.at = *args.Offset
+		}
+		if o.filtered.Width, o.filtered.Height, err = o.video.FilteredSize(args.Filter); err != nil {
+			return nil, media.About("video", err)
+		}
+	}
 	if args.Damaged == "keep" {
 		return o.video.ClipKept(o.frames)
 	}
@@ -205,13 +216,24 @@ func (v *Video) seconds(it *record.Record) (float64, error) {
 }
 
 // info describes the frames, as the header of an image does.
-func (o *opened) info() media.Info { return video.Info(&o.video.Stream.Stream) }
+func (o *opened) info() media.Info {
+	i := video.Info(&o.video.Stream.Stream)
+	if o.filtered.Width > 0 {
+		i.Width, i.Height = o.filtered.Width, o.filtered.Height
+	}
+	return i
+}
 
 // working is what decoding takes, besides what the plan of a frame does: packets, the
 // decoder, a frame of this form, and the table.
 func (o *opened) working(f media.Form) int64 {
-	f.Width, f.Height = o.video.Stream.Width, o.video.Stream.Height
-	return o.clip.Bytes() + o.video.WorkingBytes() + record.StoredBytes(f) + 80*int64(len(o.video.Table.Packets)) + 16*int64(len(o.frames))
+	f.Width, f.Height = max(o.video.Stream.Width, o.filtered.Width), max(o.video.Stream.Height, o.filtered.Height)
+	held := int64(0)
+	if o.filtered.Width > 0 { // a filter such as reverse keeps all
+		held = int64(len(o.frames)) * 2 * int64(f.Width) * int64(f.Height)
+	}
+	held += o.clip.Bytes() + o.video.WorkingBytes() + record.StoredBytes(f)
+	return held + 80*int64(len(o.video.Table.Packets)) + 16*int64(len(o.frames))
 }
 
 // times gives a record the time of each frame; that of a black one is NaN.

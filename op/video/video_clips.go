@@ -51,6 +51,7 @@ type VideoClips struct {
 	Mask      string      `json:"mask,omitempty" doc:"as for decode_video"`
 	MaxPixels *int        `json:"max_pixels,omitempty" min:"1" doc:"as for decode_video"`
 
+	Filter         string `json:"filter,omitempty" doc:"as for decode_video: each clip goes through a graph of its own"`
 	Decoder        string `json:"decoder,omitempty" doc:"as for decode_video"`
 	DecoderOptions string `json:"decoder_options,omitempty" python:"options" doc:"as for decode_video"`
 }
@@ -92,7 +93,7 @@ func (v *VideoClips) One() *DecodeVideo {
 		Field: v.Field, To: v.To, Stream: v.Stream, Frames: v.Frames, Stride: v.Stride, FPS: v.FPS,
 		Start: v.Start, Short: v.Short, Times: v.Times, Window: v.Window, Orient: v.Orient, Aspect: v.Aspect, Mode: v.Mode, DType: v.DType,
 		Color: v.Color, Size: v.Size, Matrix: v.Matrix, Damaged: v.Damaged, Mask: v.Mask, MaxPixels: v.MaxPixels,
-		Decoder: v.Decoder, DecoderOptions: v.DecoderOptions,
+		Filter: v.Filter, Decoder: v.Decoder, DecoderOptions: v.DecoderOptions,
 	}
 	if d.Short == "drop" {
 		d.Short = "error"

@@ -19,7 +19,7 @@
 #define CALLED(X)                                                                                                                          \
 	X(avfilter_get_by_name) X(avfilter_graph_alloc) X(avfilter_graph_free) X(avfilter_graph_alloc_filter) X(avfilter_init_str)              \
 	X(avfilter_graph_create_filter) X(avfilter_graph_parse2) X(avfilter_graph_config) X(avfilter_inout_free) X(avfilter_link)               \
-	X(av_buffersrc_parameters_alloc) X(av_buffersrc_parameters_set) X(av_buffersrc_add_frame_flags) X(av_buffersink_get_frame)              \
+	X(av_buffersrc_parameters_alloc) X(av_buffersrc_parameters_set) X(av_buffersrc_add_frame_flags) X(av_buffersrc_close) X(av_buffersink_get_frame)              \
 	X(av_buffersink_set_frame_size) X(av_buffersink_get_type) X(av_buffersink_get_time_base) X(av_buffersink_get_format)                    \
 	X(av_buffersink_get_frame_rate) X(av_buffersink_get_w) X(av_buffersink_get_h) X(av_buffersink_get_sample_aspect_ratio)                  \
 	X(av_buffersink_get_ch_layout) X(av_buffersink_get_sample_rate) X(avfilter_pad_get_type)
@@ -296,7 +296,9 @@ int hr_graph_push(hr_av_graph *g, int32_t i, const hr_av_frame *f, const uint8_t
 		return hr_told(HR_AV_MISUSE, error, "the graph has no such input", "");
 	AVFrame *frame = NULL;
 	int result = f != NULL ? hr_make_frame(&frame, f, raw, size, pts) : 0;
-	if (result >= 0)
+	if (result >= 0 && f == NULL && pts != HR_AV_NO_TIME) // when the last frame disappears, which filters such as fps go by
+		result = lib.av_buffersrc_close(g->in[i], pts, 0);
+	else if (result >= 0)
 		result = lib.av_buffersrc_add_frame_flags(g->in[i], frame, 0);
 	av_frame_free(&frame);
 	if (result == AVERROR_EOF) // the graph has had enough, as with trim

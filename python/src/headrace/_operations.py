@@ -321,6 +321,7 @@ class Operations:
         damaged: Literal["error", "keep"] | None = None,
         mask: str | None = None,
         max_pixels: int | None = None,
+        filter: str | None = None,
         decoder: str | None = None,
         decoder_options: Mapping[str, Any] | str | None = None,
         field: str | None = None,
@@ -369,6 +370,7 @@ class Operations:
             damaged: `"error"`, the default: a damaged frame makes a bad sample; `"keep"`: it stays as the decoder concealed it, or black.
             mask: with `"keep"`: a field for which frames are damaged, bool [frames]; by default none.
             max_pixels: largest frame decoded, in pixels; by default 178,956,970, which is also the most.
+            filter: a graph of FFmpeg filters for the clip's frames, as in `hqdn3d,scale=320:-2`. It gives as many frames as enter it.
             decoder: FFmpeg's name of the decoder, as in `libdav1d`; by default its usual one.
             decoder_options: the decoder's options, as in `threads=4:framethreads=2`. One thread is the default, as a loader decodes as many
                 videos at once as there are cores.
@@ -400,6 +402,7 @@ class Operations:
             "damaged": damaged,
             "mask": mask,
             "max_pixels": optional("max_pixels", max_pixels),
+            "filter": filter,
             "decoder": decoder,
             "decoder_options": None if decoder_options is None else option_text("decoder_options", decoder_options),
             "field": field,
@@ -431,6 +434,7 @@ class Operations:
         damaged: Literal["error", "keep"] | None = None,
         mask: str | None = None,
         max_pixels: int | None = None,
+        filter: str | None = None,
         decoder: str | None = None,
         decoder_options: Mapping[str, Any] | str | None = None,
         field: str | None = None,
@@ -469,6 +473,7 @@ class Operations:
             damaged: as for `decode_video`.
             mask: as for `decode_video`.
             max_pixels: as for `decode_video`.
+            filter: as for `decode_video`: each clip goes through a graph of its own.
             decoder: as for `decode_video`.
             decoder_options: as for `decode_video`.
             field: as for `decode_video`.
@@ -496,6 +501,7 @@ class Operations:
             "damaged": damaged,
             "mask": mask,
             "max_pixels": optional("max_pixels", max_pixels),
+            "filter": filter,
             "decoder": decoder,
             "decoder_options": None if decoder_options is None else option_text("decoder_options", decoder_options),
             "field": field,

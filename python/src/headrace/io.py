@@ -454,6 +454,7 @@ def load_video(
     stream: int | None = None,
     max_pixels: int | None = None,
     max_bytes: int | None = None,
+    filter: str | None = None,
     decoder: str | None = None,
     decoder_options: Mapping[str, Any] | str | None = None,
 ) -> Array:
@@ -489,6 +490,8 @@ def load_video(
         stream: which video stream; by default the one players show.
         max_pixels: largest frame decoded, in pixels.
         max_bytes: largest file read unless `src` is a path; by default 1 GiB.
+        filter: a graph of FFmpeg filters for the frames that are chosen, as stored, in the order of display: `"hqdn3d,scale=320:-2"`. With
+            frames, times or fps it must give as many frames as enter it; without, it may make any number: `"fps=8"`.
         decoder: FFmpeg's name of the decoder: `"libdav1d"`; by default its usual one.
         decoder_options: options of the decoder: `{"threads": 4}`. One thread is the default; frames of several key frames are decoded on
             all cores anyway.
@@ -525,6 +528,7 @@ def load_video(
         stream=stream,
         max_pixels=max_pixels,
         max_bytes=max_bytes,
+        filter=filter,
         decoder=decoder,
         decoder_options=decoder_options,
     )

@@ -140,6 +140,7 @@ def stream_video(
     max_pixels: int | None = None,
     max_bytes: int | None = None,
     time_limit: float | None = None,
+    filter: str | None = None,
     decoder: str | None = None,
     decoder_options: Mapping[str, Any] | str | None = None,
 ) -> VideoStream:
@@ -168,6 +169,7 @@ def stream_video(
         max_pixels: likewise.
         max_bytes: likewise.
         time_limit: seconds that opening, and each piece, may take; beyond it MediaError is raised. By default no limit.
+        filter: as for `load_video`. Frames of every `stride` enter it, and it may make any number.
         decoder: as for `load_video`.
         decoder_options: likewise.
 
@@ -187,6 +189,7 @@ def stream_video(
         aspect=aspect,
         max_pixels=max_pixels,
         max_bytes=max_bytes,
+        filter=filter,
         decoder=decoder,
         decoder_options=decoder_options,
     )

@@ -88,6 +88,7 @@ def asked(
     short: str | None = None,
     orient: bool | None = None,
     fps: Any = None,
+    filter: str | None = None,
     decoder: str | None = None,
     decoder_options: Any = None,
     **numbers: Any,
@@ -110,6 +111,14 @@ def asked(
     if native:
         video["color"] = None
     video |= {name: None if n is None else whole(name, n) for name, n in numbers.items()}
+    if filter is not None:
+        if not isinstance(filter, str):
+            raise WrongType(f"headrace: io: filter is {filter!r}: must be a graph of FFmpeg filters as text")
+        if color == "native":
+            raise MediaError("headrace: io: color is 'native', but a filter makes a format of its own: name a color")
+        if aspect == "square":
+            raise MediaError("headrace: io: aspect is 'square', but a filter makes pixels of its own: end it with scale=iw*sar:ih,setsar=1")
+        video["filter"] = filter
     if decoder is not None:
         if not isinstance(decoder, str):
             raise WrongType(f"headrace: io: decoder is {decoder!r}: must be FFmpeg's name of a decoder, as in 'libdav1d'")
