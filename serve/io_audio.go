@@ -36,6 +36,7 @@ func (t *task) prepareAudio() (err error) {
 func (s *ioSession) decodeAudio(ctx context.Context) (*result, error) {
 	in := s.input(0)
 	defer in.forget()
+	raw := s.task.sound.Raw().Format != ""
 	parts := false // what is a path, and of a format that is read in parts, need not be in memory
 	err := machine.Patiently(ctx, func() error {
 		// After a shortage this is tried again, from the beginning.
@@ -45,12 +46,18 @@ func (s *ioSession) decodeAudio(ctx context.Context) (*result, error) {
 		}
 		if in.open {
 			var err error
+			if parts = raw; raw {
+				return nil
+			}
 			if parts, err = sound.InParts(in.file); parts || err != nil {
 				return err
 			}
 		}
 		if _, err := in.readOn(sound.MostHead); err != nil {
 			return err
+		}
+		if raw {
+			return nil
 		}
 		return sound.Check(*in.data) // before the rest is read
 	})

@@ -75,7 +75,7 @@ func begin[T interface{ Close() }](ctx context.Context, s *ioSession, open func(
 		return on, err
 	}
 	var held budget.Grant
-	if s.task.sound.Keeps() {
+	if s.task.sound.Keeps() && s.task.sound.Raw().Format == "" {
 		n, err := recode.KeptBytes(f)
 		if err == nil && n > 0 {
 			held, err = s.engine.memory.ask(ctx, n)
@@ -102,7 +102,7 @@ func (t *task) framesOptions() recode.FramesOptions {
 }
 
 func (t *task) samplesOptions() recode.SamplesOptions {
-	return recode.SamplesOptions{Rate: t.sound.Rate(), Channels: t.sound.Channels(), Keep: t.sound.Keeps()}
+	return recode.SamplesOptions{Rate: t.sound.Rate(), Channels: t.sound.Channels(), Keep: t.sound.Keeps(), Raw: t.sound.Raw()}
 }
 
 func (s *ioSession) openFrames(ctx context.Context) (*result, error) {

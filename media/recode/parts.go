@@ -21,11 +21,13 @@ func openParts(file *os.File, o *SamplesOptions) (*Samples, error) {
 	if err != nil {
 		return nil, err
 	}
-	if parts, err := sound.InParts(from); err != nil || !parts {
-		return nil, err
+	if o.Raw == (sound.Raw{}) {
+		if parts, err := sound.InParts(from); err != nil || !parts {
+			return nil, err
+		}
 	}
 
-	stream, err := sound.OpenAt(from, sound.Options{Track: track, Keep: o.Keep})
+	stream, err := sound.OpenAt(from, sound.Options{Track: track, Keep: o.Keep, Raw: o.Raw})
 	if err != nil {
 		return nil, err
 	}

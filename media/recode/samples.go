@@ -23,6 +23,7 @@ type SamplesOptions struct {
 	Window              // of one stream of sound; none is that which players play
 	Rate, Channels int  // 0: as they are
 	Keep           bool // of a file that is cut off or damaged, what is there comes
+	Raw            sound.Raw
 }
 
 // Samples decodes a recording from its beginning to its end. It has to be closed.
@@ -40,7 +41,7 @@ func OpenSamples(file *os.File, o SamplesOptions) (*Samples, error) {
 	if len(o.Streams) == 0 {
 		o.Streams = []string{"audio"}
 	}
-	if o.Keep {
+	if o.Keep || o.Raw != (sound.Raw{}) {
 		if s, err := openParts(file, &o); s != nil || err != nil {
 			return s, err
 		}

@@ -32,6 +32,7 @@ type Stream interface {
 type Options struct {
 	Track int  // counted from 0; -1: the one that the file names as default
 	Keep  bool // of a file that is cut off or damaged, what is there is read
+	Raw   Raw  // the file is nothing but samples
 }
 
 // Remedy is what users can do about a recording that is cut off or damaged.
@@ -116,6 +117,9 @@ func Open(file []byte, track int) (Stream, error) { return OpenWith(file, Option
 
 // OpenWith is [Open] with options.
 func OpenWith(file []byte, o Options) (Stream, error) {
+	if o.Raw != (Raw{}) {
+		return opensRaw(InMemory(file), o)
+	}
 	all, skip, err := formatsOf(file, bytes.NewReader(file))
 	for _, f := range all {
 		s, wrong := f.Open(file[skip:], o)
@@ -151,6 +155,9 @@ func InParts(file File) (bool, error) {
 // OpenAt opens an audio track of a file as [OpenWith] does, and reads no more of it than
 // what is asked for. Not all formats can be read in this way.
 func OpenAt(file File, o Options) (Stream, error) {
+	if o.Raw != (Raw{}) {
+		return opensRaw(OnDisk(file, MostHead), o)
+	}
 	_, all, file, err := inParts(file)
 	if err == nil && all[0].OpenAt == nil {
 		err = fmt.Errorf("sound: files of the format %s are read whole", all[0].Name)

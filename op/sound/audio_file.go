@@ -55,6 +55,10 @@ func (p *ReadAudio) Open(ctx context.Context, it *record.Record) error {
 			return err
 		}
 		f := &audioFile{File: file, env: p.Env}
+		if p.Args.Raw().Format != "" { // any part of it can be read
+			it.Opened = f
+			return nil
+		}
 		if lacks, err = f.begin(ctx, it); err != nil || lacks != nil {
 			f.Close()
 			return err

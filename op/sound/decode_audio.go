@@ -45,6 +45,9 @@ type DecodeAudio struct {
 	Damaged  string   `json:"damaged,omitempty" choices:"error,keep" default:"error"`
 	DType    string   `json:"dtype,omitempty" python:"a dtype" choices:"float32,int16" default:"float32"`
 	Layout   string   `json:"layout,omitempty" choices:"T,TC,CT"`
+
+	Format        string `json:"format,omitempty"`
+	FormatOptions string `json:"format_options,omitempty" python:"options"`
 }
 
 // Docs implements [argument.Documented].
@@ -62,6 +65,9 @@ func (*DecodeAudio) Docs() map[string]string {
 		"damaged": "error: a recording that is cut off or damaged makes a bad sample; keep: it has what is there, " +
 			"and silence for packets that cannot be decoded; 'stats()[\"damaged_audio\"]' counts them",
 		"dtype": "float32: from -1 to 1; int16: from -32768 to 32767",
+		"format": "files are nothing but samples, of this format, by FFmpeg's name: 's16le', 'f32le', 'mulaw' and others; by " +
+			"default the content tells",
+		"format_options": "of raw samples: 'sample_rate=16000:channels=1'; by default rate and channels, 1 if that is not set",
 		"layout": "T: [time], the default with one channel; TC: [time, channels], the default otherwise; CT: " +
 			"[channels, time]",
 	}
@@ -135,6 +141,7 @@ func (d *DecodeAudio) check() error {
 	if d.Window != "" && (d.Offset != nil || d.Start != "begin" || d.Short != "silence") {
 		errs = append(errs, recipe.Wrong("window", "says where the window is, and silence what is missing: leave out start and short"))
 	}
+	errs = append(errs, d.checkRaw())
 	if d.Layout == "T" && (d.Channels == nil || *d.Channels != 1) {
 		errs = append(errs, recipe.Wrong("layout", "is \"T\", which has one channel: set channels=1, or use \"TC\""))
 	}

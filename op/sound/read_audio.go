@@ -19,6 +19,7 @@ import (
 func init() {
 	sound.Register(wav.Format)
 	sound.Register(wav.Sphere)
+	sound.RegisterRaw(wav.OpenRaw)
 	for _, f := range []sound.Format{wav.AIFF, wav.AU, wav.CAF} {
 		sound.Register(f)
 	}

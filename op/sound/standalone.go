@@ -28,6 +28,9 @@ func (s Standalone) Random() bool { return s.args.Start == "random" }
 // Keeps reports whether damaged recordings are decoded as far as they go.
 func (s Standalone) Keeps() bool { return s.args != nil && s.args.Damaged == "keep" }
 
+// Raw says how samples are stored in a file that has nothing else.
+func (s Standalone) Raw() sound.Raw { return s.args.Raw() }
+
 // Stream returns the number of the audio stream to decode, or -1 for the one that players
 // choose.
 func (s Standalone) Stream() int { return argument.OrElse(s.args.Stream, -1) }
@@ -50,7 +53,11 @@ func (s Standalone) Open(open func(sound.Options) (sound.Stream, error)) (*Audio
 
 // OpenWhole opens a recording as it is stored, whatever window is asked for.
 func (s Standalone) OpenWhole(open func(sound.Options) (sound.Stream, error)) (*AudioWindow, error) {
-	args := &DecodeAudio{Stream: s.args.Stream, Damaged: s.args.Damaged, Layout: "TC", Short: "keep", DType: "float32"}
+	args := &DecodeAudio{Stream: s.args.Stream, Damaged: s.args.Damaged, Layout: "TC", Short: "keep", DType: "float32",
+		Format: s.args.Format, FormatOptions: s.args.FormatOptions}
+	if raw := s.args.Raw(); raw.Format != "" {
+		args.Rate, args.Channels = &raw.Rate, &raw.Channels
+	}
 	return OpenAudio(open, args, nil)
 }
 

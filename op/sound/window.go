@@ -38,7 +38,7 @@ func OpenAudio(open func(sound.Options) (sound.Stream, error), args *DecodeAudio
 }
 
 func openAudio(open func(sound.Options) (sound.Stream, error), args *DecodeAudio) (*sound.Window, error) {
-	s, err := open(sound.Options{Track: argument.OrElse(args.Stream, -1), Keep: args.Damaged == "keep"})
+	s, err := open(sound.Options{Track: argument.OrElse(args.Stream, -1), Keep: args.Damaged == "keep", Raw: args.Raw()})
 	if err != nil {
 		return nil, err
 	}

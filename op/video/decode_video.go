@@ -279,7 +279,7 @@ func (d *DecodeVideo) Completed() (*DecodeVideo, error) {
 // native is a color that package headrace.io has.
 const native = "native"
 
-// checkFilter refuses what a graph of filters leaves no meaning to.
+// checkFilter refuses arguments that have no meaning with a graph of filters.
 func (d *DecodeVideo) checkFilter() error {
 	var errs []error
 	for _, wrong := range []struct {

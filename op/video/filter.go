@@ -39,8 +39,8 @@ func (o *opened) entering() []int {
 	return slices.DeleteFunc(all, func(n int) bool { return n == av.Blank })
 }
 
-// begins returns the second of the video that is 0 for a filter: where the clip was asked
-// to begin, or its first frame.
+// begins returns the second of the video that is 0 for a filter: the one asked for, or
+// that of the clip's first frame.
 func (o *opened) begins(enter []int) float64 {
 	if !math.IsNaN(o.at) {
 		return o.at

@@ -194,6 +194,8 @@ class Operations:
         dtype: Any = None,
         layout: Literal["T", "TC", "CT"] | None = None,
         stream: int | None = None,
+        format: str | None = None,
+        format_options: Mapping[str, Any] | str | None = None,
         field: str | None = None,
         to: str | None = None,
     ) -> Pipeline:
@@ -221,6 +223,9 @@ class Operations:
             dtype: `"float32"`, the default: from -1 to 1; `"int16"`: from -32768 to 32767.
             layout: `"T"`: [time], the default with one channel; `"TC"`: [time, channels], the default otherwise; `"CT"`: [channels, time].
             stream: which audio stream, from 0; by default the one marked as default, or the first.
+            format: files are nothing but samples, of this format, by FFmpeg's name: `s16le`, `f32le`, `mulaw` and others; by default the
+                content tells.
+            format_options: of raw samples: `sample_rate=16000:channels=1`; by default rate and channels, 1 if that is not set.
             field: the field with the file's content or path, which is removed; by default where `files` put it.
             to: the field for the samples, by default `"audio"`.
         """
@@ -235,6 +240,8 @@ class Operations:
             "dtype": None if dtype is None else dtype_name(dtype),
             "layout": layout,
             "stream": optional("stream", stream),
+            "format": format,
+            "format_options": None if format_options is None else option_text("format_options", format_options),
             "field": field,
             "to": to,
         }

@@ -365,6 +365,8 @@ def load_audio(
     stream: int | None = None,
     damaged: Literal["error", "keep"] = "error",
     max_bytes: int | None = None,
+    format: str | None = None,
+    format_options: Mapping[str, Any] | str | None = None,
 ) -> tuple[Array, int]:
     """Decode the audio of a file, or a window of it: WAV, FLAC, MP3, AAC, Opus, Vorbis, ALAC, AIFF, and the audio of video files.
 
@@ -387,6 +389,8 @@ def load_audio(
         damaged: `"keep"`: of a file that is cut off or damaged, what is there, and silence for packets that cannot be decoded. By default
             an error.
         max_bytes: largest file read; by default 1 GiB.
+        format: the file is nothing but samples, by FFmpeg's name: `"s16le"`, `"f32le"`, `"mulaw"` and others. By default the content tells.
+        format_options: of raw samples: `{"sample_rate": 44100, "channels": 2}`; by default `rate`, and `channels` or 1.
 
     Returns:
         The samples, yours to keep and write to, and their rate per channel.
@@ -396,10 +400,11 @@ def load_audio(
         OSError: if the file cannot be read.
     """
     name = "load_audio"
-    what = _audio_asked("audio", rate, channels, start or None, duration, short, dtype, layout, stream, max_bytes, damaged)
+    raw = (format, format_options)
+    what = _audio_asked("audio", rate, channels, start or None, duration, short, dtype, layout, stream, max_bytes, damaged, *raw)
     source = source_of(name, src, max_bytes)
     if rate is None:
-        rate = _audio_info(name, source, stream, damaged, max_bytes).sample_rate
+        rate = _audio_info(name, source, stream, damaged, max_bytes, *raw).sample_rate
     array, failures = pool.do(what, (source,))
     if failures:
         raise error_of(name, failures[0], None, source)
@@ -426,8 +431,10 @@ def audio_info(
     return _audio_info("audio_info", source_of("audio_info", src, max_bytes), stream, damaged, max_bytes)
 
 
-def _audio_info(name: str, source: Input, stream: int | None, damaged: str, max_bytes: int | None) -> AudioInfo:
-    what = _audio_asked("audio_info", None, None, None, None, "keep", "float32", None, stream, max_bytes, damaged)
+def _audio_info(
+    name: str, source: Input, stream: int | None, damaged: str, max_bytes: int | None, format: str | None = None, more: Any = None
+) -> AudioInfo:
+    what = _audio_asked("audio_info", None, None, None, None, "keep", "float32", None, stream, max_bytes, damaged, format, more)
     array, failures = pool.do(what, (source,))
     if failures:
         raise error_of(name, failures[0], None, source)

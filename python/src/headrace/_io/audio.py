@@ -6,6 +6,7 @@ import json
 from operator import index
 from typing import TYPE_CHECKING, NamedTuple
 
+from .._recipe.arguments import option_text
 from ..errors import MediaError, WrongType
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ def asked(
     stream: Any,
     max_bytes: Any,
     damaged: str = "error",
+    format: str | None = None,
+    format_options: Any = None,
 ) -> bytes:
     """The task, as docs/protocol.md has it."""
     audio: dict[str, Any] = {"short": short, "dtype": dtype}
@@ -66,6 +69,12 @@ def asked(
             raise MediaError(f"headrace: io: {name} is {text!r}: must be {', '.join(repr(k) for k in known if k is not None)}")
     if damaged != "error":
         audio["damaged"] = damaged
+    if format is not None:
+        if not isinstance(format, str):
+            raise WrongType(f"headrace: io: format is {format!r}: must be FFmpeg's name of a format of raw samples, as in 's16le'")
+        audio["format"] = format
+    if format_options is not None:
+        audio["format_options"] = option_text("format_options", format_options)
     what: dict[str, Any] = {"do": do, "audio": audio}
     if max_bytes is not None:
         what["max_bytes"] = whole("max_bytes", max_bytes)

@@ -214,6 +214,8 @@ def stream_audio(
     damaged: Literal["error", "keep"] = "error",
     max_bytes: int | None = None,
     time_limit: float | None = None,
+    format: str | None = None,
+    format_options: Mapping[str, Any] | str | None = None,
 ) -> AudioStream:
     """Decode audio of any length piece by piece.
 
@@ -236,6 +238,8 @@ def stream_audio(
         damaged: likewise. With `"keep"`, MP3, Ogg and other files that hold sound alone are read to memory, of 1 GiB at most.
         max_bytes: likewise.
         time_limit: seconds that opening, and each piece, may take; beyond it MediaError is raised. By default no limit.
+        format: as for `load_audio`.
+        format_options: likewise.
 
     Raises:
         MediaError: if there is no audio that can be decoded; from the iterator, if it is damaged.
@@ -244,7 +248,7 @@ def stream_audio(
     name = "stream_audio"
     if samples is None and not 0 < float(seconds) <= 1e6:
         raise MediaError(f"headrace: {name}: seconds is {seconds!r}: must be a number above 0")
-    what = audio_asked("samples", rate, channels, None, None, "keep", dtype, layout, None, max_bytes, damaged)
+    what = audio_asked("samples", rate, channels, None, None, "keep", dtype, layout, None, max_bytes, damaged, format, format_options)
     asked = window(start, end, "audio" if stream is None else f"a:{whole_number('stream', stream)}")
     count = None if samples is None else _count("samples", samples)
     limit = time_of(name, time_limit)
