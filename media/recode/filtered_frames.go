@@ -62,10 +62,10 @@ func (f *FilteredFrames) planned() error {
 // Form returns the form of a frame.
 func (f *FilteredFrames) Form() media.Form { return f.frames.Form() }
 
-// Size is that of [Frames].
+// Size returns what [Frames.Size] does.
 func (f *FilteredFrames) Size() (width, height int) { return f.frames.Size() }
 
-// Next is that of [Frames].
+// Next returns what [Frames.Next] does.
 func (f *FilteredFrames) Next(ctx context.Context, to []byte, times []float64) (n int, err error) {
 	port, form := f.Port(), f.Form()
 	size := int(form.Bytes())

@@ -64,6 +64,28 @@ func TestTones(t *testing.T) {
 	}
 }
 
+// Silence has no logarithm, and is the least that a preset has, in every band alike.
+func TestSilence(t *testing.T) {
+	for name, spec := range Presets {
+		p, err := NewPlan(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		frames, err := p.Frames(p.Rate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := make([]float32, frames*p.Mels)
+		if err := p.Run(to, make([]float32, p.Rate)); err != nil {
+			t.Fatal(err)
+		}
+		least, most := slices.Min(to), slices.Max(to)
+		if least != most || math.IsInf(float64(least), 0) || math.IsNaN(float64(least)) {
+			t.Errorf("%s: from %v to %v", name, least, most)
+		}
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	for _, change := range []func(*Spec){
 		func(s *Spec) { s.FFT = 1 }, func(s *Spec) { s.FFT = 1 << 20 }, func(s *Spec) { s.Hop = 0 }, func(s *Spec) { s.Mels = 0 },
