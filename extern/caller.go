@@ -58,11 +58,11 @@ func (c *caller) inWork() (item int, began time.Duration, ok bool) {
 }
 
 // most returns the largest number of calls of a function that may travel in a pack. In
-// threads of the program a call may wait for what the training loop does with earlier
-// results: it gets them when the call has taken long, as with every worker.
+// threads of the program a call may depend on what the training loop does with earlier
+// results, so calls never travel together there.
 func (c *caller) most(of *request) int {
 	k := c.knows[of.function.Number]
-	if k == nil || c.loop != nil {
+	if k == nil || c.loop != nil || c.process.team.python.Own() != nil {
 		return 1
 	}
 	return k.pace
@@ -122,7 +122,7 @@ func (c *caller) serve() {
 		}
 		c.pack.Close()
 		each := time.Since(c.began) / time.Duration(len(c.jobs))
-		if c.loop == nil {
+		if c.loop == nil && fn.interpreter.Own() == nil {
 			fn.took(each)
 		}
 		// A pack at most doubles, since a few quick calls say little of the next ones.

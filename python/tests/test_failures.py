@@ -79,7 +79,7 @@ def as_nobody(folder, source: str) -> subprocess.CompletedProcess[str]:
         os.chmod(place, 0o755)
         os.environ["HEADRACE_ENGINE"] = shutil.copy(find_program(), place)
         try:
-            import numpy, json, ctypes, resource, headrace._loader.loader
+            import numpy, json, ctypes, resource, headrace._loader.loader, headrace._recipe.table
             if os.getuid() == 0:
                 os.setgid(65534)
                 os.setuid(65534)

@@ -11,6 +11,7 @@ import sys
 import textwrap
 import threading
 import time
+import traceback
 import warnings
 import weakref
 
@@ -19,6 +20,7 @@ import pytest
 
 import headrace as hr
 from conftest import SOURCES, some
+from headrace._worker.raised import Raised
 
 LONG = 60  # seconds: what takes so long hangs
 
@@ -158,31 +160,6 @@ def test_a_model_and_a_store_overlap_each_other_and_the_loop():
         for _ in loader:
             work("loop")
     assert together == {"model", "store", "loop"}
-
-
-def test_short_calls_travel_together():
-    with numbers(600).map(lambda n: n, fields="n", gives=int, where="here").batch(10).loader(epochs=1) as loader:
-        assert sorted(n for batch in loader for n in batch["n"].tolist()) == list(range(600))
-        (function,) = (f for f in loader.stats()["functions"] if f["stage"] == "map")
-    assert function["packs"] < function["calls"] / 2
-
-
-def test_a_call_may_wait_for_what_the_loop_does_with_the_one_before():
-    """It may be in one message with that, whose result must come nevertheless."""
-    taken = threading.Semaphore(0)
-
-    def f(n):
-        assert n < 300 or taken.acquire(timeout=LONG)
-        return n
-
-    with numbers(310).map(f, fields="n", gives=int, where="here").batch(1).loader(epochs=1) as loader:
-        for i, batch in enumerate(loader):
-            assert batch["n"].tolist() == [i]
-            if i >= 299:
-                taken.release()
-        (function,) = (f for f in loader.stats()["functions"] if f["stage"] == "map")
-    assert i == 309
-    assert function["packs"] < function["calls"]
 
 
 def test_one_object_of_a_class_which_is_closed():
@@ -591,6 +568,25 @@ def test_errors_of_loops_that_were_left_take_no_place():
         innermost = caught.value.__cause__.__traceback__
         assert innermost.tb_frame.f_locals["found"] == 2
         del innermost, caught
+
+
+def test_the_first_error_of_a_pack_is_whole():
+    """Though the errors of a pack that began as its loop was left have used up the places."""
+    raised = Raised()
+
+    def fail(n):
+        found = n
+        raise Bad(found)
+
+    for n in range(3 * 12):
+        try:
+            fail(n)
+        except Bad as e:
+            raised.keep(e, {"type": "Bad", "message": str(n), "traceback": "its own"}, 0, first=n % 12 == 0)
+    shown = [one.error.__traceback__ for one in raised._last if one.error.args[0] % 12 == 0]
+    assert len(shown) == 2, "of the oldest, four are forgotten"
+    assert all("found" in list(traceback.walk_tb(one))[-1][0].f_locals for one in shown)
+    assert sum(1 for one in raised._last if one.whole) <= 16
 
 
 def test_the_error_of_a_slow_thread_is_whole():

@@ -74,9 +74,10 @@ def test_a_function_makes_batches_that_are_not_full() -> None:
     pipeline = requests.pipeline(collate=listed, where="here")
     requests.put(0, 1)
     with pipeline.loader(epochs=1) as loader:  # which tries the function, and waits for no more than a sample
-        batch = next(iter(loader))
+        batches = iter(loader)
+        batch = next(batches)
         while batch["n"].tolist()[-1] != 1:
-            batch = next(loader)
+            batch = next(batches)
         assert batch["sum"].shape == (5,)
         requests.queue.put(None)
         assert list(loader.resume()) == []

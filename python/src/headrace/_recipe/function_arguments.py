@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-from copy import deepcopy
 
 from ..errors import RecipeError
 from .arguments import dtype_name, integer, is_several, optional, truth
@@ -122,6 +121,8 @@ def _check_place_of_aggregate(aggregator: Any, where: Any, seed: str | Iterable[
 
 
 def _check_copied(aggregator: Any) -> None:
+    from copy import deepcopy
+
     try:
         if not isinstance(aggregator, type):
             deepcopy(aggregator)
