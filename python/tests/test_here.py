@@ -11,7 +11,6 @@ import sys
 import textwrap
 import threading
 import time
-import traceback
 import warnings
 import weakref
 
@@ -20,7 +19,6 @@ import pytest
 
 import headrace as hr
 from conftest import SOURCES, some
-from headrace._worker.raised import Raised
 
 LONG = 60  # seconds: what takes so long hangs
 
@@ -568,25 +566,6 @@ def test_errors_of_loops_that_were_left_take_no_place():
         innermost = caught.value.__cause__.__traceback__
         assert innermost.tb_frame.f_locals["found"] == 2
         del innermost, caught
-
-
-def test_the_first_error_of_a_pack_is_whole():
-    """Though the errors of a pack that began as its loop was left have used up the places."""
-    raised = Raised()
-
-    def fail(n):
-        found = n
-        raise Bad(found)
-
-    for n in range(3 * 12):
-        try:
-            fail(n)
-        except Bad as e:
-            raised.keep(e, {"type": "Bad", "message": str(n), "traceback": "its own"}, 0, first=n % 12 == 0)
-    shown = [one.error.__traceback__ for one in raised._last if one.error.args[0] % 12 == 0]
-    assert len(shown) == 2, "of the oldest, four are forgotten"
-    assert all("found" in list(traceback.walk_tb(one))[-1][0].f_locals for one in shown)
-    assert sum(1 for one in raised._last if one.whole) <= 16
 
 
 def test_the_error_of_a_slow_thread_is_whole():

@@ -129,6 +129,8 @@ def plain(frames):
 @pytest.mark.parametrize(("codec", "form", "pixels", "more", "colors"), TOLD)
 def test_frames_are_converted_to_a_color_and_the_file_says_it(tmp_path, codec, form, pixels, more, colors):
     """By load_video's reading, and by that of the command; the tags are the command's."""
+    if codec == "libx265":  # that of Debian 12 fails now and then for so short a video: see behaviours.md
+        more = more | {"options": {"bf": 0}}
     frames = np.broadcast_to(np.repeat(np.repeat(PLAIN.reshape(2, 4, 3), 32, 0), 32, 1), (2, 64, 128, 3))
     every = [f"{c} {r}" for c in (None, "bt601", "bt470bg", "bt709", "bt2020") for r in (None, "limited", "full")]
     for pair in every if WHOLE else sorted(colors):

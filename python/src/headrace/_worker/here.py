@@ -397,18 +397,15 @@ class OwnConnection(Connection):
     left = False  # by this side
     raised: Raised
     loop = 0  # whose samples are in work
-    unfailed = True  # the pack in work
 
     def begin(self, credit: int) -> None:
         """Begin with a pack, which goes on when its loop was left."""
         super().begin(credit)
         self.loop = self.raised.loop
-        self.unfailed = True
 
     def failed(self, e: BaseException, told: dict[str, Any]) -> None:
         """Keep an exception until the loop learns of it."""
-        first, self.unfailed = self.unfailed, False
-        self.raised.keep(e, told, self.loop, first)
+        self.raised.keep(e, told, self.loop)
 
     def send(self, kind: int, *parts: Any) -> None:
         """Send a frame whose payload is in parts."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _MOST = 32
-_WHOLE = 8  # that keep the variables of their functions, which may be large; and one of each thread, and as many firsts of packs
+_WHOLE = 8  # that keep the variables of their functions, which may be large; and one of each thread
 _GOES_ON = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR  # clearing one that waits would end it
 
 
@@ -44,8 +44,8 @@ class Raised:
         self.begin()
         self.loop += 1
 
-    def keep(self, e: BaseException, told: dict[str, Any], loop: int, first: bool) -> None:
-        """Keep one for a loop, unless that was left. It may be the first of a pack of calls."""
+    def keep(self, e: BaseException, told: dict[str, Any], loop: int) -> None:
+        """Keep one for a loop, unless that was left."""
         executor = isinstance(e, ExecutorFailed)  # which raises in frames of libraries alone
         if isinstance(e, (HookFailed, ExecutorFailed)) and e.__cause__ is not None:
             e = e.__cause__
@@ -55,14 +55,14 @@ class Raised:
         if not told["traceback"] or shown is None:
             return
         key = (told["type"], told["message"], told["traceback"])
-        # The loop learns of the first by order of samples, which is the first of its thread, and of its pack. Those of other threads, ahead
-        # of it, may have been raised before, and must not take its place, nor those of a pack that began while an earlier loop was left.
+        # The loop learns of the first by order of samples, which is the first of its thread. Those of other threads, ahead of it, may have
+        # been raised before, and must not take its place.
         thread = threading.get_ident()
         with self._lock:
             if loop != self.loop:
                 return
             kept = [one.whole for one in self._last if one.whole]
-            whole = len(kept) < _WHOLE or thread not in kept or (first and len(kept) < 2 * _WHOLE)
+            whole = len(kept) < _WHOLE or thread not in kept
             for one in self._last:
                 if not one.whole:
                     _clear(one.error)  # again: what called the function was still running
