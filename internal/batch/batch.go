@@ -384,7 +384,9 @@ func (s *Slots) Move(dst *Batch, to int, src *Batch, from int) {
 	dst.samples.take(to, src.samples, from)
 	dst.lost.take(to, src.lost, from)
 	dst.origins.take(to, src.origins, from)
-	dst.kept.add(src.kept.share()) // of all rows: few batches lose any
+	if src != dst { // else they are there
+		dst.kept.add(src.kept.share()) // of all rows: few batches lose any
+	}
 	if dst.tickets != nil {
 		dst.tickets.at(to).Join(src.tickets.at(from))
 	}

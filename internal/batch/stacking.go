@@ -110,6 +110,11 @@ func (s *Stacking) tryOnce(ctx context.Context, it *record.Record) (_ struct{}, 
 
 // stack copies the members' values into arrays and lists.
 func (s *Stacking) stack(ctx context.Context, it *record.Record) (err error) {
+	defer func() {
+		if err != nil { // the next try asks for memory of its own
+			s.Env.Drop(it)
+		}
+	}()
 	size := 0
 	for _, f := range s.In {
 		size += aligned(len(it.Members) * rowBytes(f))
