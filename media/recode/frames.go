@@ -234,7 +234,7 @@ func (f *Frames) widen() error {
 		return err
 	}
 	again.shown, again.waiting = max(f.shown, f.came), f.waiting
-	again.planes, again.form, again.format = f.planes, f.form, f.format
+	again.plan, again.planes, again.form, again.format = f.plan, f.planes, f.form, f.format
 	*f = *again
 	return nil
 }

@@ -71,25 +71,34 @@ func (c *Clip) decodeKept(ctx context.Context, r *run, show func(int, *Frame) er
 func (c *Clip) again(ctx context.Context, r av.Run, missing []int, show func(int, *Frame) error) error {
 	for step := 1; ; step *= 2 {
 		r.Frames = missing
-		wider := false
-		for range step {
-			var ok bool
-			if r, ok = c.video.Table.Widen(r); !ok {
-				break
-			}
-			wider = true
+		var wider bool
+		var err error
+		if r, wider, err = c.video.widened(r, step); err != nil {
+			return err
 		}
 		if !wider {
 			return c.video.damaged(missing[0], "the decoder withholds it")
 		}
-		if err := c.video.checkWithin(r); err != nil {
-			return err
-		}
-		var err error
 		if missing, err = c.video.decodeAlone(ctx, r, show); err != nil || len(missing) == 0 {
 			return err
 		}
 	}
+}
+
+// widened returns a run that begins so many key packets earlier, as far as there are, and
+// reports whether there was one.
+func (v *Video) widened(r av.Run, steps int) (_ av.Run, wider bool, err error) {
+	for range steps {
+		w, ok := v.Table.Widen(r)
+		if !ok {
+			break
+		}
+		r, wider = w, true
+	}
+	if wider {
+		err = v.checkWithin(r)
+	}
+	return r, wider, err
 }
 
 // decodeAlone decodes a run whose packets were not read yet.

@@ -143,26 +143,21 @@ func (c *Clip) decodeInOrder(ctx context.Context, r *run, show func(int, *Frame)
 		next++
 		return show(n, f)
 	}
-	missing, err := c.decode(ctx, r, false, ordered)
+	_, err := c.decode(ctx, r, false, ordered)
+	lacks := func() bool { return errors.Is(err, errOrder) || err == nil && next < len(wanted) }
 	wider := r.Run
-	for step := 1; errors.Is(err, errOrder) || err == nil && len(missing) > 0; step *= 2 {
-		can := false
-		for range step {
-			w, ok := c.video.Table.Widen(wider)
-			if !ok {
-				break
-			}
-			wider, can = w, true
+	for step := 1; lacks(); step *= 2 {
+		w, can, err2 := c.video.widened(wider, step)
+		if err2 != nil {
+			return err2
 		}
 		if !can {
 			break
 		}
-		if err := c.video.checkWithin(wider); err != nil {
-			return err
-		}
-		missing, err = c.video.decodeAlone(ctx, wider, ordered)
+		wider = w
+		_, err = c.video.decodeAlone(ctx, wider, ordered)
 	}
-	if errors.Is(err, errOrder) || err == nil && len(missing) > 0 {
+	if lacks() {
 		return c.video.damaged(wanted[next], "the decoder withholds it")
 	}
 	return err

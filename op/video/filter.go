@@ -81,7 +81,7 @@ func (c *VideoClip) FillFree(ctx context.Context, most int64) (all []byte, err e
 		if y.planes != nil {
 			return y.planes.Draw(to, f)
 		}
-		plan, err := y.planFor(n-1, f)
+		plan, err := y.planFor(f, func() string { return fmt.Sprintf("frame %d that the filter %q makes", n-1, c.args.Filter) })
 		if err != nil {
 			return err
 		}

@@ -109,7 +109,7 @@ func (y *player) show(n int, f *video.Frame) error {
 	if y.planes != nil {
 		return y.put(n, func(to []byte) error { return y.planes.Draw(to, f) })
 	}
-	plan, err := y.planFor(n, f)
+	plan, err := y.planFor(f, func() string { return fmt.Sprintf("frame %d, at %.3f s,", n, y.video.video.Seconds(n)) })
 	if err != nil {
 		return err
 	}
@@ -137,9 +137,9 @@ func (y *player) put(n int, draw func(to []byte) error) error {
 	return nil
 }
 
-// planFor is the plan for a frame. A stream may change the size of its frames: that is
-// well where the steps make one size of all.
-func (y *player) planFor(n int, f *video.Frame) (*media.Plan, error) {
+// planFor is the plan for a frame, whose name is for an error. A stream may change the
+// size of its frames: that is well if the steps make one size of all.
+func (y *player) planFor(f *video.Frame, name func() string) (*media.Plan, error) {
 	if f.Kind == 0 {
 		return nil, media.About("video", fmt.Errorf("%w: frames of the format %s", media.ErrUnsupported, f.Format))
 	}
@@ -153,9 +153,9 @@ func (y *player) planFor(n int, f *video.Frame) (*media.Plan, error) {
 		return nil, err
 	}
 	if y.other.Form() != y.plan.Form() {
-		return nil, fmt.Errorf("headrace: frame %d, at %.3f s, has %d×%d pixels, but the video has %d×%d: "+
+		return nil, fmt.Errorf("headrace: %s has %d×%d pixels, but the video has %d×%d: "+
 			"resize to [height, width] makes one size of all",
-			n, y.video.video.Seconds(n), f.Width, f.Height, width, height)
+			name(), f.Width, f.Height, width, height)
 	}
 	return &y.other, nil
 }

@@ -92,7 +92,7 @@ func (c *VideoClip) Fill(ctx context.Context, to []byte, decoders int, compute f
 	if err := errors.Join(ended...); err != nil {
 		return err
 	}
-	if err := parts.err(); err != nil && c.args.Filter == "" {
+	if err := parts.err(); err != nil {
 		return err
 	}
 	for i := range players[1:] {
