@@ -177,6 +177,7 @@ func (s *ioSession) filtered(ctx context.Context, results []recode.Result) (*res
 		if !r.Audio {
 			shape = append(tensor.Shape{r.Count}, f.shape(r.Height, r.Width)...)
 			if _, err := f.bytes(&r.Port); err != nil {
+				p.slot.Drop()
 				return nil, err
 			}
 		}

@@ -2,6 +2,7 @@
 
 import io
 import random
+import zlib
 from fractions import Fraction
 
 import numpy as np
@@ -73,13 +74,45 @@ def test_orientation_of_xmp():
     assert hr.io.image_metadata(data).orientation == 8
 
 
+@pytest.mark.usefixtures("io_closed")
+def test_exif_of_png_may_begin_as_in_jpeg():
+    """As some programs write it, and load_image reads it; of two numbers it takes the first."""
+    png = picture("PNG", exif())
+    at = png.index(b"eXIf") - 4
+    n = int.from_bytes(png[at : at + 4], "big")
+    body = b"Exif\0\0" + png[at + 8 : at + 8 + n]
+    chunk = len(body).to_bytes(4, "big") + b"eXIf" + body + zlib.crc32(b"eXIf" + body).to_bytes(4, "big")
+    data = png[:at] + chunk + png[at + 12 + n :]
+    assert hr.io.image_metadata(data) == hr.io.image_metadata(png)
+    assert hr.io.load_image(data).shape == hr.io.load_image(png).shape
+
+
+def test_places_of_items_are_bounded():
+    """A file of a few bytes may name the same ones any number of times."""
+
+    def box(kind, *parts):
+        body = b"".join(parts)
+        return (8 + len(body)).to_bytes(4, "big") + kind + body
+
+    infe = box(b"infe", b"\2\0\0\0", b"\0\1", b"\0\0", b"Exif", b"\0")
+    many = 0xFFFF
+    iloc = box(b"iloc", b"\0\0\0\0", b"\0\0", b"\0\2", *(b"\0\1\0\0" + many.to_bytes(2, "big"),) * 2)
+    meta = box(b"meta", b"\0\0\0\0", box(b"iinf", b"\0\0\0\0", b"\0\1", infe), iloc)
+    with pytest.raises(hr.MediaError, match="its items are in more than 65,536 places"):
+        hr.io.image_metadata(box(b"ftyp", b"avif\0\0\0\0avif") + meta)
+
+
 def test_refused(tmp_path):
     (tmp_path / "empty.jpg").touch()
+    (tmp_path / "cut.jpg").write_bytes(picture("JPEG", exif())[:60])
+    (tmp_path / "cut.tif").write_bytes(b"II*\0\xff\xff\xff\x7f")
     for src, message in [
         (b"text", "^headrace: image_metadata: it is none of JPEG, PNG, WebP, TIFF, AVIF and HEIC"),
         (b"", "none of JPEG"),
         (tmp_path / "empty.jpg", "empty.jpg.*the file is empty"),
         (picture("JPEG", exif())[:60], "its metadata is damaged: a segment is cut off"),
+        (tmp_path / "cut.jpg", "cut.jpg.*its metadata is damaged: a segment is cut off"),
+        (tmp_path / "cut.tif", "cut.tif.*its metadata is damaged: it is cut off"),
         (b"II*\0\xff\xff\xff\x7f", "its metadata is damaged: it is cut off"),
         (b"MM\0*\0\0\0\x08\0\1" + b"\0\0", None),
     ]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,7 +13,7 @@ from ..errors import MediaError, WrongType
 from .arrays import bytes_of, frames_of, picture_port, sample_port, samples_of
 from .audio import asked as audio_asked
 from .packets import Packets
-from .save import container_of, save_frames, save_samples
+from .save import container_of, is_file, save_frames, save_samples
 from .session import Input
 from .source import source_of
 from .source import whole as whole_number
@@ -607,7 +606,7 @@ def _graph_of(
     arrays = dict(inputs) if isinstance(inputs, Mapping) else {"in": inputs}
     ports, data, wide = [], [], False
     for label, given in arrays.items():
-        if _is_file(given):
+        if is_file(given):
             ports.append({"label": str(label), "file": True})
             data.append(source_of(name, given, None))
             continue
@@ -651,10 +650,6 @@ def _with_audio(video: bytes, do: str, rate: Any, channels: Any, dtype: str, lay
 
 def _joined(what: bytes, asked: dict[str, Any], more: Mapping[str, Any] | None = None) -> bytes:
     return json.dumps(json.loads(what) | {"av": asked, **(more or {})}).encode()
-
-
-def _is_file(given: Any) -> bool:
-    return isinstance(given, (str, os.PathLike, bytes, bytearray, Packets)) or hasattr(given, "read")
 
 
 for _public in (demux, remux, stream_video, stream_audio, stream_media, load_media, save_video, save_audio, filter, stream_filter):

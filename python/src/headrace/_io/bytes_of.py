@@ -48,10 +48,11 @@ def view_of(src: Any) -> memoryview | None:
     return view.cast("B") if view.nbytes else memoryview(b"")
 
 
-def all_of(src: Any) -> bytes:
+def all_of(name: str, src: Any) -> bytes:
+    """What a function of that name gets to read."""
     data = src.read()
     if isinstance(data, str):
-        raise WrongType("headrace: load_npz: read() gives text: open the file with 'rb'")
+        raise WrongType(f"headrace: {name}: read() gives text: open the file with 'rb'")
     return data  # type: ignore[no-any-return]
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .kinds import Array, Path, Readable
 
 _MOST = 16 << 20  # bytes of all values together, and of a profile; those of cameras have some KB
+_PLACES = 1 << 16  # in which items are, each of any number of pieces; usually one of each item
 _JPEG_ICC, _JPEG_EXIF, _JPEG_XMP = b"ICC_PROFILE\0", b"Exif\0\0", b"http://ns.adobe.com/xap/1.0/\0"
 _ORIENTATION = re.compile(rb"tiff:Orientation(?:=[\"']|>)\s*([1-8])\b")
 _SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4}
@@ -32,7 +33,7 @@ class ImageMetadata(NamedTuple):
     format: str
     """`"jpeg"`, `"png"`, `"webp"`, `"tiff"`, `"avif"` or `"heic"`."""
     orientation: int
-    """From 1, upright, to 8, by EXIF or else XMP. `load_image` has applied it, unless `orient=False`."""
+    """From 1, upright, to 8, by EXIF or else XMP. `load_image` has applied it, unless `orient=False`; an AVIF is turned by its boxes."""
     tags: dict[int, Any]
     """The tags of the image by number, as Pillow's `getexif()` has them: 271 is the maker, 306 the date."""
     exif: dict[int, Any]
@@ -67,10 +68,10 @@ def image_metadata(src: Path | bytes | bytearray | memoryview | Array | Readable
         with regular(name, src) as (file, about):
             if not os.fstat(file.fileno()).st_size:
                 raise bad(name, about, "the file is empty")
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as view:
-                return _read(view, name, about)
+            # Closed with its last view: the traceback of an error has some.
+            return _read(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), name, about)
     view_or_none = view_of(src)
-    return _read(memoryview(all_of(src)) if view_or_none is None else view_or_none, name, "")
+    return _read(memoryview(all_of(name, src)) if view_or_none is None else view_or_none, name, "")
 
 
 image_metadata.__module__ = ImageMetadata.__module__ = "headrace.io"
@@ -114,13 +115,18 @@ def _parse(view: memoryview, name: str, about: str) -> ImageMetadata:
         found = _heif(view)
     else:
         raise bad(name, about, "it is none of JPEG, PNG, WebP, TIFF, AVIF and HEIC, which have metadata")
+    while found.exif[:6] == _JPEG_EXIF:
+        found.exif = found.exif[6:]
     reader = _Tags(found.exif) if found.exif else None
     tags = reader.directory(reader.first) if reader else {}
     exif, gps = ({} if reader is None or not isinstance(tags.get(n), int) else reader.directory(tags[n]) for n in (_EXIF, _GPS))
     stated = _ORIENTATION.search(found.xmp)
     orientation = int(stated[1]) if stated else 1
-    if tags.get(274) in range(1, 9):
-        orientation = tags[274]
+    told = tags.get(274)
+    if isinstance(told, tuple) and told:  # load_image goes by the first
+        told = told[0]
+    if isinstance(told, int):
+        orientation = told if 1 <= told <= 8 else 1
     icc = found.icc
     if found.format == "tiff" and isinstance(tags.get(34675), bytes):
         icc = tags[34675]
@@ -194,7 +200,7 @@ def _webp(view: memoryview) -> _Found:
         if len(body) < size and kind in (b"EXIF", b"ICCP", b"XMP "):
             raise _Damaged(f"the chunk {kind!r} is cut off")
         if kind == b"EXIF":
-            found.exif = body[6:] if body[:6] == _JPEG_EXIF else body
+            found.exif = body
         elif kind == b"ICCP":
             found.icc = bytes(body[:_MOST])
         elif kind == b"XMP ":
@@ -242,13 +248,15 @@ def _heif(view: memoryview) -> _Found:
             inside = body
         elif kind == b"iprp":
             found.icc = _profile(body)
+    left = _MOST
     for number, kind in kinds.items():
         if kind not in (b"Exif", b"mime") or number not in places:
             continue
         parts = []
         for method, at, size in places[number]:
             whole = inside if method == 1 else view
-            parts.append(bytes(whole[at : at + min(size or _MOST, _MOST)]))
+            parts.append(bytes(whole[at : at + min(size or left, left)]))
+            left -= len(parts[-1])
         data = b"".join(parts)
         if kind == b"Exif" and len(data) > 4:
             found.exif = data[4 + int.from_bytes(data[:4], "big") :]
@@ -269,13 +277,18 @@ def _places(body: memoryview) -> dict[int, list[tuple[int, int, int]]]:
         return int.from_bytes(body[at - n : at], "big")
 
     places = {}
+    count = 0
     for _ in range(number(4 if version == 2 else 2)):
         item = number(4 if version == 2 else 2)
         method = number(2) & 15 if version else 0
         number(2)
         base = number(sizes[2])
         extents = []
-        for _ in range(number(2)):
+        extents_of = number(2)
+        count += extents_of
+        if count > _PLACES:
+            raise _Damaged(f"its items are in more than {_PLACES:,} places")
+        for _ in range(extents_of):
             number(sizes[3])
             offset = number(sizes[0])
             extents.append((method, base + offset, number(sizes[1])))
@@ -332,7 +345,11 @@ class _Tags:
 
     def _value(self, kind: int, n: int, data: bytes) -> Any:
         if kind == 2:
-            return data.rstrip(b"\0").decode("utf-8", "replace") if _is_utf8(data) else data.rstrip(b"\0").decode("latin-1")
+            text = data.rstrip(b"\0")
+            try:
+                return text.decode()
+            except UnicodeDecodeError:
+                return text.decode("latin-1")
         if kind in (1, 7):
             return data
         if kind in (5, 10):
@@ -341,11 +358,3 @@ class _Tags:
         else:
             values = unpack_from(f"{self._order}{n}{_NUMBERS[kind]}", data)
         return values[0] if n == 1 else values
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

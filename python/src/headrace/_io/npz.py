@@ -72,7 +72,7 @@ class Npz(Mapping[str, "Array"]):
         else:
             view = view_of(src)
             if view is None:
-                view = memoryview(all_of(src))
+                view = memoryview(all_of("load_npz", src))
             self._bytes = Bytes(view)
             directory = Seekable(view)
         try:

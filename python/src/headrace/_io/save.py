@@ -197,7 +197,7 @@ def save_frames(
         video[key] = value or ""
     saved = [video]
     samples = beside = None
-    if audio is not None and _is_file(audio):
+    if audio is not None and is_file(audio):
         given = {"audio_rate": audio_rate, "audio_codec": audio_codec, "audio_bit_rate": audio_bit_rate}
         for key, value in given.items():
             if value is not None:
@@ -234,10 +234,10 @@ def save_frames(
         writer.close()
 
 
-def _is_file(audio: Any) -> bool:
-    """Whether audio is coded: packets, or the content or the name of a file."""
-    coded = isinstance(audio, (str, bytes, bytearray, os.PathLike, Packets))
-    return coded or (hasattr(audio, "read") and not hasattr(audio, "__array__"))
+def is_file(given: Any) -> bool:
+    """Whether this is coded: packets, or the content or the name of a file."""
+    coded = isinstance(given, (str, bytes, bytearray, os.PathLike, Packets))
+    return coded or (hasattr(given, "read") and not hasattr(given, "__array__"))
 
 
 def save_samples(

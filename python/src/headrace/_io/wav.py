@@ -73,7 +73,7 @@ def load_wav(
         with regular("load_wav", src) as (file, about):
             return _window(File(file), about, begin, seconds)
     view = view_of(src)
-    return _window(Bytes(memoryview(all_of(src)) if view is None else view), "", begin, seconds)
+    return _window(Bytes(memoryview(all_of("load_wav", src)) if view is None else view), "", begin, seconds)
 
 
 load_wav.__module__ = "headrace.io"
