@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import logging
+import os
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -17,7 +19,7 @@ import headrace as hr
 from conftest import WHOLE
 from headrace.compat import spdl
 from headrace.compat.spdl import PipelineBuilder, PipelineFailure
-from headrace.compat.spdl.dataloader import get_pytorch_dataloader
+from headrace.compat.spdl.dataloader import CacheDataLoader, get_pytorch_dataloader
 from headrace.compat.spdl.pipeline import build_pipeline, cache_iterator, defs, profile_pipeline
 from headrace.compat.spdl.source import DistributedRandomSampler
 from headrace.compat.spdl.source.utils import MergeIterator
@@ -47,6 +49,35 @@ def test_any_object_passes_and_none_drops():
     builder = PipelineBuilder().add_source(iter(range(1, 7))).pipe(fetch, concurrency=3, output_order="input").pipe(parts)
     builder = builder.pipe({i: i for i in (1, -1, 2, -2, 3)}.get).aggregate(2, drop_last=True).disaggregate().add_sink()
     assert list(builder.build(num_threads=2)) == [1, -1, 2, -2]
+
+
+def test_a_stage_alone_lets_items_pass():
+    """A stage after it, which keeps its own order, does not hold it to that of the source."""
+    passed = threading.Event()
+
+    def first(x):
+        assert x or passed.wait(20)
+        return x
+
+    def then(x):
+        if x == 3:
+            passed.set()
+        return [x]
+
+    builder = PipelineBuilder().add_source(range(8)).pipe(first, concurrency=2).pipe(then).disaggregate().add_sink(1)
+    got = list(builder.build(num_threads=4))
+    assert sorted(got) == list(range(8))
+    assert got[0] != 0
+
+
+def test_a_mapping_gives_its_keys():
+    assert list(PipelineBuilder().add_source({3: "a", 5: "b"}).pipe(lambda x: 2 * x).add_sink(1).build(num_threads=1)) == [6, 10]
+
+
+def test_a_cache_can_be_copied():
+    cache = CacheDataLoader([1, 2], 1, 1, stop_after=3)
+    assert list(copy.copy(cache)) == list(cache)
+    assert cache.copy() == [1, 2], "what it has not is its loader's"
 
 
 class Sums:
@@ -168,6 +199,17 @@ def test_a_generator_in_a_pool_of_processes_gives_what_it_has_made():
 
 def fails_there(x):
     raise ValueError(f"bad {x}")
+
+
+def with_process(processes):
+    return [*processes, os.getpid()]
+
+
+def test_a_region_after_a_region():
+    target = defs.ProcessPoolExecutorConfig(max_workers=1)
+    builder = PipelineBuilder().add_source([[]]).to(target).pipe(with_process).to(target).pipe(with_process).add_sink(1)
+    ((one, other),) = builder.build(num_threads=1)
+    assert one != os.getpid() != other
 
 
 def test_what_fails_in_a_region_is_logged_dropped_and_counted(caplog):

@@ -23,12 +23,6 @@ INSTEAD = {
 }
 """By the name in SPDL."""
 
-OF_BUILD = {
-    "queue_class": INSTEAD["AsyncQueue"],
-    "background_tasks": INSTEAD["BackgroundTask"],
-}
-"""By the argument of `build`."""
-
 
 def see(name: str) -> str:
     """Where to read on."""

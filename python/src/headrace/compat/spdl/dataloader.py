@@ -154,6 +154,8 @@ class CacheDataLoader(Generic):
         return len(self.dl)  # type: ignore[arg-type]
 
     def __getattr__(self, name: str) -> Any:
+        if name == "dl" or name.startswith("__"):  # asked for before there is one, by copy and pickle
+            raise AttributeError(name)
         return getattr(self.dl, name)
 
 

@@ -7,9 +7,9 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ...._worker.event_loop import iterate
 from ....errors import RecipeError
 from ._run import build_pipeline
+from ._stages import each
 from .defs import AggregateConfig, DisaggregateConfig, PipeConfig, PipelineConfig, SinkConfig, SourceConfig
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def profile_pipeline(
         isinstance(p, (PipeConfig, AggregateConfig, DisaggregateConfig)) for p in cfg.pipes
     ):
         raise RecipeError("headrace: compat.spdl: profile_pipeline: a chain of pipe, aggregate and disaggregate is needed")
-    items = list(itertools.islice(iterate(cfg.src.source), num_inputs))
+    items = list(itertools.islice(each(cfg.src.source), num_inputs))
     results = []
     for pipe in cfg.pipes:
         stats = []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...._recipe.workers import Workers
 from ....errors import RecipeError
+from ._stages import elements
 from .defs import DisaggregateConfig, PipeConfig
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Region:
                 raise RecipeError(f"headrace: compat.spdl: {pipe.name} cannot be between .to(…) and .to(MAIN_PROCESS): put it after that")
             if getattr(pipe, "executor", None) is not None:
                 raise RecipeError(f"headrace: compat.spdl: {pipe.name} is in a worker process: leave out executor=")
-        self._pipes = list(pipes)
+        self._pipes = [PipeConfig(one.name, elements) if isinstance(one, DisaggregateConfig) else one for one in pipes]
 
     async def __call__(self, item: Any) -> list[Any]:
         """What comes of an item."""
@@ -53,10 +54,7 @@ async def _after(pipes: Sequence[Any], item: Any) -> AsyncIterator[Any]:
 
 
 async def _parts(pipe: Any, item: Any) -> AsyncIterator[Any]:
-    if isinstance(pipe, DisaggregateConfig):
-        for part in item:
-            yield part
-    elif pipe.several and pipe.later:
+    if pipe.several and pipe.later:
         async for part in pipe.op(item):
             yield part
     elif pipe.several:

@@ -11,12 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import HeadraceError, RecipeError
 from ....pipeline import merge, source
-from .._missing import OF_BUILD
+from .._missing import INSTEAD
 from ._hooks import StageInfo, TaskStatsHook, WhileOpen
 from ._queues import StatsQueue, after
 from ._region import Lost, Region, workers_of
-from ._stages import Failures, PipelineFailure, Stage, Table, aggregator_of, elements, grouper
-from .defs import AggregateConfig, DisaggregateConfig, Generic, MergeConfig, PathVariantsConfig, PipeConfig, PlacementConfig
+from ._stages import Failures, PipelineFailure, Stage, Table, aggregator_of, each, elements, grouper
+from .defs import (
+    MAIN_PROCESS,
+    AggregateConfig,
+    DisaggregateConfig,
+    Generic,
+    MergeConfig,
+    PathVariantsConfig,
+    PipeConfig,
+    PlacementConfig,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -71,25 +80,34 @@ class _Run:
     def _flow(self, config: PipelineConfig) -> tuple[Any, bool]:
         """The steps of a pipeline, and whether their results keep their order."""
         if isinstance(config.src, MergeConfig):
-            flow: Any = merge([self._flow(one)[0] for one in config.src.pipeline_configs], order="arrival")
+            flows, queues = [], list["StatsQueue | None"]()
+            for one in config.src.pipeline_configs:  # each may have loaders of its own: what is left is of the one after the merge
+                flows.append(self._flow(one)[0])
+                queues += self._queues
+                self._queues = []
+            self._queues = queues
+            flow: Any = merge(flows, order="arrival")
             ordered = False
         else:
             flow, ordered = self._source(self._items(config.src.source)), True
-        pipes = iter(config.pipes)
-        for pipe in pipes:
-            if isinstance(pipe, AggregateConfig):
+        target, inside = None, list[Any]()
+        for pipe in (*config.pipes, PlacementConfig(MAIN_PROCESS)):
+            if isinstance(pipe, PlacementConfig):
+                if target is not None:
+                    flow = self._away(flow, Region(inside), workers_of(target), "input" if target.ordered else "completion")
+                target, inside = pipe.target, []
+            elif target is not None:
+                inside.append(pipe)
+            elif isinstance(pipe, AggregateConfig):
                 loader = self._open(flow, ordered, 2)
                 flow, ordered = self._source(self._grouped(loader, pipe)), True
-            elif isinstance(pipe, PlacementConfig) and pipe.target is not None:
-                inside = list(itertools.takewhile(lambda one: not isinstance(one, PlacementConfig), pipes))
-                flow = self._away(flow, Region(inside), workers_of(pipe.target))
-                ordered = ordered and pipe.target.ordered
-            elif not isinstance(pipe, PlacementConfig):
+            else:
                 flow, keeps = self._with(flow, pipe)
                 ordered = ordered and keeps
         return flow, ordered
 
-    def _with(self, flow: Any, pipe: Any) -> tuple[Any, bool]:
+    def _with(self, flow: Any, pipe: Any, path: bool = False) -> tuple[Any, bool]:
+        """The steps with a stage, and whether they keep the order if the loader does."""
         if isinstance(pipe, PathVariantsConfig):
             return self._routed(flow, pipe)
         if isinstance(pipe, AggregateConfig):  # on a path, which has one end for all that comes of it
@@ -107,8 +125,10 @@ class _Run:
         self._hooks += hooks
         stage = Stage(pipe, f"{pipe.name} (stage {number})", self._table, self._pool, failures, hooks)
         add = flow.flat_map if pipe.several else flow.map
-        flow = add(stage.several if pipe.several else stage.one, **_ITEM, workers=pipe.concurrency)
-        return flow, pipe.output_order == "input" or pipe.concurrency == 1
+        order = "input" if pipe.concurrency == 1 else pipe.output_order  # the engine has more than one in hand for one worker
+        as_loader = path and order == "completion"  # which a route refuses in its branches
+        one = stage.several if pipe.several else stage.one
+        return add(one, **_ITEM, workers=pipe.concurrency, order=None if as_loader else order), not as_loader
 
     def _queue(self, info: StageInfo) -> StatsQueue | None:
         if self._queue_of is None:
@@ -116,7 +136,7 @@ class _Run:
         queue = self._queue_of(info, buffer_size=1)
         if not isinstance(queue, StatsQueue):
             raise RecipeError(
-                f"headrace: compat.spdl: build: queue_class= must be a StatsQueue: write hr.source, and {OF_BUILD['queue_class']}"
+                f"headrace: compat.spdl: build: queue_class= must be a StatsQueue: write hr.source, and {INSTEAD['AsyncQueue']}"
             )
         self._hooks.append(queue)
         return queue
@@ -128,7 +148,7 @@ class _Run:
             def add(flow: Any) -> Any:
                 flow = flow.select("item")
                 for one in path:
-                    flow, kept = self._with(flow, one)
+                    flow, kept = self._with(flow, one, path=True)
                     keeps.append(kept)
                 return flow
 
@@ -139,10 +159,10 @@ class _Run:
             return number, 0 if item is None else pipe.router(item)
 
         self._queues.append(None)
-        chosen = flow.map(router, fields="item", to=["item", "path"], gives={"item": int, "path": int}, where="here")
+        chosen = flow.map(router, fields="item", to=["item", "path"], gives={"item": int, "path": int}, where="here", order="input")
         return chosen.route("path", [(i, branch(path)) for i, path in enumerate(pipe.paths)]), all(keeps)
 
-    def _away(self, flow: Any, region: Region, workers: Any) -> Any:
+    def _away(self, flow: Any, region: Region, workers: Any, order: str) -> Any:
         def sent(number: int) -> Any:
             self._all.calls += number > 0
             return self._table.take(number)
@@ -155,17 +175,16 @@ class _Run:
             return self._table.put(result)
 
         self._queues += [None] * 3
-        there = flow.map(sent, fields="item", gives=object, where="here").map(region, fields="item", gives=object, where=workers)
-        return there.flat_map(lambda results: map(back, results), **_ITEM)
+        gone = flow.map(sent, fields="item", gives=object, where="here", order=order)
+        there = gone.map(region, fields="item", gives=object, where=workers, order=order)
+        return there.flat_map(lambda results: map(back, results), **_ITEM, order=order)
 
     def _source(self, numbers: Callable[[], Iterator[int]]) -> Any:
         return source(numbers, **_ITEM)
 
     def _items(self, items: Any) -> Callable[[], Iterator[int]]:
         def numbers() -> Iterator[int]:
-            from ...._worker.event_loop import iterate
-
-            for item in iterate(items):
+            for item in each(items):
                 yield self._table.put(item)
 
         return numbers
@@ -191,7 +210,7 @@ class _Run:
         for i, queue in enumerate(self._queues):
             if queue is not None:
                 queue.read = partial(after, loader, i)
-        self._queues.clear()
+        self._queues = []
         self._loaders.append(loader)
         return loader
 
@@ -280,7 +299,7 @@ def build_pipeline(
     """A pipeline, with so many threads for functions that are not async. `stage_id` and `use_thread_output_queue` change nothing here."""
     if background_tasks:
         raise RecipeError(
-            f"headrace: compat.spdl: build: background_tasks= is not supported: write hr.source, and {OF_BUILD['background_tasks']}"
+            f"headrace: compat.spdl: build: background_tasks= is not supported: write hr.source, and {INSTEAD['BackgroundTask']}"
         )
     hooks_of = task_hook_factory or (lambda info: [TaskStatsHook(info, report_stats_interval)] if report_stats_interval > 0 else [])
     continuous = not isinstance(config.src, MergeConfig) and config.src.continuous

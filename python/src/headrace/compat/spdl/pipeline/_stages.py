@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ...._worker.event_loop import iterate
 from ._hooks import around
 from .defs import Collate
 
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 _log = logging.getLogger("headrace.compat.spdl")
 _LEAST = 100  # calls before a share of failures counts
 _END = object()
+
+
+def each(items: Any) -> Iterator[Any]:
+    """An iterator over a source, which may be async. A mapping gives its keys."""
+    return iterate(items) if hasattr(items, "__aiter__") else iter(items)
 
 
 class PipelineFailure(RuntimeError):
