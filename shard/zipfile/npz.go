@@ -40,7 +40,7 @@ func (s *scan) rows(ctx context.Context, all []member) error {
 			arrays = append(arrays, a)
 			continue
 		}
-		reason := strings.TrimPrefix(why.Error(), "npy: ") + wholeFiles
+		reason := strings.TrimPrefix(why.Error(), "npy: ")
 		s.found.Refuse(name, reason)
 		if first == "" {
 			first = fmt.Sprintf("array %q: %s", name, reason)
@@ -102,6 +102,9 @@ func (s *scan) array(name string, m *member) (a array, why, err error) {
 	}
 	l, why := npy.ReadLayout(head)
 	if why != nil {
+		if _, err := npy.ReadForm(head); err == nil { // decode_npz reads it
+			why = fmt.Errorf("%w%s", why, wholeFiles)
+		}
 		return a, why, nil
 	}
 	if int64(l.At)+l.Size != m.size {
@@ -111,7 +114,7 @@ func (s *scan) array(name string, m *member) (a array, why, err error) {
 
 	a.name, a.at = name, m.data+int64(l.At)
 	if a.rows, a.each, why = l.Rows(); why != nil {
-		return a, why, nil
+		return a, fmt.Errorf("%w%s", why, wholeFiles), nil
 	}
 	a.is = sample.TensorType(l.DType(), l.Shape[1:]...)
 	return a, nil, nil
