@@ -16,7 +16,20 @@ from ._recipe.arguments import (
     seconds_of,
     when_of,
 )
-from ._recipe.functions import USUAL, Function, Names, batched, described, has_functions, importable, is_here, is_main, places, plain
+from ._recipe.functions import (
+    USUAL,
+    Function,
+    Names,
+    all_steps,
+    batched,
+    described,
+    has_functions,
+    importable,
+    is_here,
+    is_main,
+    places,
+    plain,
+)
 from ._recipe.step import Step, located
 from ._report.tracebacks import all_briefly, briefly
 from .errors import NoSuchName, RecipeError, WrongType
@@ -281,7 +294,7 @@ def load(path: Path, /, **variables: Any) -> Pipeline:
 
     recipe = notation.read(path, variables)
     root = os.fsdecode(os.getcwdb())
-    for step in notation.steps(recipe["steps"]):
+    for step in all_steps(recipe["steps"]):
         for op in ("files", "read"):
             if op in step:
                 step[op].setdefault("root", root)
@@ -782,7 +795,7 @@ class Pipeline(Operations):
         from ._recipe.defaults import settings
 
         config, interval, usual = settings(given, self._defaults)
-        if config["world_size"] > 1 and _divides(self._steps):
+        if config["world_size"] > 1 and any(getattr(one, "replicas", 1) > 1 for one in _objects_of(self._steps, "sampler")):
             text = "headrace: the sampler divides the samples among ranks, and so does the loader: give loader(world_size=1), or a sampler"
             raise RecipeError(f"{text} that does not, such as RandomSampler")
         if config["world_size"] > 1 and _reads_a_feed(self._steps):
@@ -844,9 +857,7 @@ class Pipeline(Operations):
         try:
             return Loader(session, self, main, hooks, every)
         except RecipeError as error:
-            from ._recipe.notation import steps
-
-            raise located(error, steps(self._steps)) from error.__cause__
+            raise located(error, all_steps(self._steps)) from error.__cause__
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):  # asked for by copy, pickle, IPython and others, who go on without
@@ -904,13 +915,9 @@ def _hooks(*given: Iterable[Any]) -> tuple[Any, ...]:
 def _reads_a_feed(steps: Iterable[dict[str, Any]]) -> bool:
     from ._recipe.feed import Feed
 
-    sources = [step["source"]["function"] for step in steps if "source" in step]
-    inside = [chain for step in steps if "merge" in step for chain in step["merge"]["of"]]
-    return any(isinstance(getattr(one, "value", None), Feed) for one in sources) or any(map(_reads_a_feed, inside))
+    return any(isinstance(one, Feed) for one in _objects_of(steps, "source"))
 
 
-def _divides(steps: Iterable[dict[str, Any]]) -> bool:
-    """Whether steps order samples by a sampler that has some of them for each of several ranks."""
-    samplers = [step["sampler"]["function"] for step in steps if "sampler" in step]
-    inside = [chain for step in steps if "merge" in step for chain in step["merge"]["of"]]
-    return any(getattr(getattr(one, "value", None), "replicas", 1) > 1 for one in samplers) or any(map(_divides, inside))
+def _objects_of(steps: Iterable[dict[str, Any]], op: str) -> list[Any]:
+    """The objects of all steps of an operation; None for one that only has a name."""
+    return [getattr(step[op]["function"], "value", None) for step in all_steps(steps) if op in step]

@@ -26,9 +26,6 @@ class Kept:
         self._last = 0
         _all[self._name] = self
 
-    def __len__(self) -> int:
-        return len(self._objects)
-
     def keep(self, value: Any, why: str) -> tuple[int, bytes]:
         """A number for an object, and the bytes that stand for it."""
         with self._lock:

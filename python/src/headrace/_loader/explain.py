@@ -93,9 +93,9 @@ class Watch:
                 record.timed += 1
                 if record.timed == self.batches:
                     settle()
-                    record.places = places_of(loader)
                 record.seconds += perf_counter() - asked
                 record.waited += waited
+            record.places = places_of(loader)
             del stream  # its workers have nothing more to do
 
         while record.again < self.batches:

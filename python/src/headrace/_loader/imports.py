@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 
-from .._recipe.functions import Function, chains_in, operation
+from .._recipe.functions import Function, all_steps, operation
 from .._report.tracebacks import outside
 from ..errors import HeadraceWarning
 
@@ -28,15 +28,13 @@ def movable(chain: Sequence[dict[str, Any]]) -> list[str]:
 
 def _placed(chain: Sequence[dict[str, Any]]) -> Iterator[tuple[str, bool]]:
     """Steps that call functions, and whether where="here" is their user's choice."""
-    for step in chain:
+    for step in all_steps(chain):
         op = operation(step)
         given = step[op] or {}
         args = given.get("collate") or given
         function = args.get("function")
         if isinstance(function, Function):
             yield op, not (function.placed or args.get("seed") or step.get("failures"))
-        for steps in chains_in(given):
-            yield from _placed(steps)
 
 
 def warn_if_costly(functions: Sequence[dict[str, Any]], steps: Sequence[str]) -> None:

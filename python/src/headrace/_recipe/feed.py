@@ -73,9 +73,11 @@ class Feed:
         ready = threading.Semaphore(0)
         waiter = _Waiter(ready.release)
         try:
-            if self._asks(waiter) and not ready.acquire(timeout=min(_LONGEST, max(0.0, until - monotonic()))):
-                full = f"{self.max_waiting} items wait for the loader; this one was not put"
-                raise NotReady(f"headrace: the feed has no place within {timeout:g} s: {full}")
+            waits = self._asks(waiter)
+            while waits and not ready.acquire(timeout=min(_LONGEST, max(0.0, until - monotonic()))):
+                if monotonic() >= until:
+                    full = f"{self.max_waiting} items wait for the loader; this one was not put"
+                    raise NotReady(f"headrace: the feed has no place within {timeout:g} s: {full}")
             self._fill(waiter, item)
         finally:
             self._gives_up(waiter)

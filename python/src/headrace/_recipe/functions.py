@@ -11,7 +11,7 @@ from .workers import Workers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
 
@@ -219,24 +219,30 @@ def is_main(step: dict[str, Any]) -> bool:
 
 def places(chain: Iterable[dict[str, Any]]) -> Iterable[tuple[str, str]]:
     """The names of functions in steps, and where they are called."""
-    for step in chain:
+    for step in all_steps(chain):
         args = step[operation(step)] or {}
         for inside in (args, args.get("collate") or {}):
             if "function" in inside:
                 yield inside["function"], inside.get("where") or "process"
         if args.get("keys"):
             yield args["keys"], args.get("where") or "process"
-        for steps in chains_in(args):
-            yield from places(steps)
 
 
 def has_functions(chain: Iterable[dict[str, Any]]) -> bool:
     """Whether workers do any of the steps."""
-    for step in chain:
+    for step in all_steps(chain):
         args = step[operation(step)] or {}
-        if "function" in args or args.get("collate") or any(map(has_functions, chains_in(args))):
+        if "function" in args or args.get("collate"):
             return True
     return False
+
+
+def all_steps(chain: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """All steps of a tree, in the order of the text."""
+    for step in chain:
+        yield step
+        for inside in chains_in(step[operation(step)] or {}):
+            yield from all_steps(inside)
 
 
 def chains_in(args: dict[str, Any]) -> list[Sequence[dict[str, Any]]]:

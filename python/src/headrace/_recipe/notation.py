@@ -13,7 +13,7 @@ from .arguments import in_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
 _FORMATS = ("yaml", "json")
@@ -62,16 +62,6 @@ def _objects(chain: list[Any]) -> list[dict[str, Any]]:
         for branch in step.get("route", {}).get("branches", ()):
             branch["steps"] = _objects(branch["steps"])
     return chain
-
-
-def steps(chain: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """All steps of a tree, in the order of the text."""
-    for step in chain:
-        yield step
-        for inside in step.get("merge", {}).get("of", ()):
-            yield from steps(inside)
-        for branch in step.get("route", {}).get("branches", ()):
-            yield from steps(branch["steps"])
 
 
 def write(recipe: dict[str, Any], loader: dict[str, Any], format: str) -> str:

@@ -144,11 +144,9 @@ class Objects:
 
     def load(self, step: str, name: str) -> Any:
         """The function of a step."""
-        from .lookup import load
-
         with self.lock:
             if (step, name) not in self.loaded:
-                found = self.functions[name] if name in self.functions else load(name, None)
+                found = self._find(name)
                 if isinstance(found, type):
                     found = found()
                     self.made.append(found)
@@ -157,10 +155,14 @@ class Objects:
 
     def copied(self, name: str) -> Any:
         """A class as it is, or a copy of an object."""
+        found = self._find(name)
+        return found if isinstance(found, type) else copy.deepcopy(found)
+
+    def _find(self, name: str) -> Any:
+        """What the program has given by a name of the recipe, or what is imported by it."""
         from .lookup import load
 
-        found = self.functions[name] if name in self.functions else load(name, None)
-        return found if isinstance(found, type) else copy.deepcopy(found)
+        return self.functions[name] if name in self.functions else load(name, None)
 
     def close(self) -> None:
         """Let the objects end that were made of classes, and what hooks have begun."""
@@ -399,7 +401,7 @@ class OwnConnection(Connection):
     loop = 0  # whose samples are in work
 
     def begin(self, credit: int) -> None:
-        """Begin with a pack, which goes on when its loop was left."""
+        """Begin with a call, which goes on when its loop was left."""
         super().begin(credit)
         self.loop = self.raised.loop
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 import threading
 from time import sleep
 
-from .errors import Ended
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .writer import Writer
@@ -69,7 +67,7 @@ class LongCalls:
                     if calls == self._calls and not self._over:
                         settled = calls
                         self._settle()
-        except (OSError, Ended):
+        except OSError:
             pass  # the engine has ended, as the lane's own thread will see
 
     def _settle(self) -> None:

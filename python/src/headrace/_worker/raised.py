@@ -41,8 +41,9 @@ class Raised:
 
     def next_loop(self) -> None:
         """Forget them, and those that calls of an earlier loop still raise."""
-        self.begin()
-        self.loop += 1
+        with self._lock:
+            self._last.clear()
+            self.loop += 1
 
     def keep(self, e: BaseException, told: dict[str, Any], loop: int) -> None:
         """Keep one for a loop, unless that was left."""
