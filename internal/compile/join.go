@@ -47,8 +47,8 @@ func (j joiner) join(s *section, later bool) (pipe.Flow[*batch.Batch], counted) 
 func (j joiner) filling(s *section, dropLast, later bool) pipe.FillOpts {
 	ordered := j.fillsInOrder(s, later)
 	if step := s.plan.Last.Step; step != nil {
-		if call := recipe.TraitsOf(step.Args).Call; call != nil && call.Order == recipe.InputOrder {
-			ordered = true
+		if call := recipe.TraitsOf(step.Args).Call; call != nil {
+			ordered = keepsOrder(call.Order, ordered)
 		}
 	}
 	o := pipe.FillOpts{
