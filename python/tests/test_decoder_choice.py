@@ -10,11 +10,7 @@ import pytest
 import films
 import headrace as hr
 
-
-@pytest.fixture(autouse=True)
-def engine():
-    yield
-    hr.io.close()
+pytestmark = pytest.mark.usefixtures("io_closed")
 
 
 @pytest.fixture(scope="module")

@@ -22,10 +22,7 @@ def film(tmp_path_factory):
     return path
 
 
-@pytest.fixture(autouse=True)
-def engine():
-    yield
-    hr.io.close()
+pytestmark = pytest.mark.usefixtures("io_closed")
 
 
 def test_pieces_of_frames_are_those_of_filter(film):

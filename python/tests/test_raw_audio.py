@@ -15,10 +15,7 @@ import headrace as hr
 FORMATS = ("u8", "s8", "s16le", "s24le", "s32le", "f32le", "f64le", "s16be", "s24be", "s32be", "f32be", "f64be", "alaw", "mulaw")
 
 
-@pytest.fixture(autouse=True)
-def engine():
-    yield
-    hr.io.close()
+pytestmark = pytest.mark.usefixtures("io_closed")
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,7 @@ import headrace as hr
 SCALER = "flags=bicubic+accurate_rnd+full_chroma_int+bitexact"
 
 
-@pytest.fixture(autouse=True)
-def engine():
-    yield
-    hr.io.close()
+pytestmark = pytest.mark.usefixtures("io_closed")
 
 
 @pytest.fixture(scope="module")
