@@ -49,6 +49,12 @@ func checkRanks(d design) error {
 	if d.config.Uneven && d.plan.First().Batch.DropsLast() {
 		return fmt.Errorf("%w: uneven delivers every sample, and drop_last leaves some out: use only one of them", ErrConfig)
 	}
+	for p := &d.plan; p != nil; p = p.Samples.Batches {
+		if n := p.Batch.GlobalSize; n > 0 && n < d.config.WorldSize {
+			return fmt.Errorf("%w: global_size of %s is %d, with world_size %d: must be at least one row for each rank",
+				ErrConfig, p.Last.Name(), n, d.config.WorldSize)
+		}
+	}
 	return d.config.terms().CheckRanks(d.recipe, d.plan)
 }
 

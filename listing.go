@@ -127,10 +127,10 @@ func (d division) rowsOf(p *fuse.Plan) int {
 	switch {
 	case b.Lists:
 		return b.Size
-	case p == p.First() || b.Policy():
-		return d.size()
 	case b.GlobalSize > 0:
 		return (order.Split{Batch: int64(b.GlobalSize), World: d.world, Rank: d.rank}).BatchSize()
+	case p == p.First() || b.Policy():
+		return d.size()
 	}
 	return b.Size
 }

@@ -190,9 +190,10 @@ func StackOf(b Batches) Args {
 
 // Buckets are batches of sequences of like length.
 type Buckets struct {
-	Lengths  []int
-	Rows     func(in sample.Schema) ([]int, error) // of a full batch, by bucket, where the step takes this
-	Longest  bool                                  // pad to the longest sample of a batch
+	Lengths []int
+	// of a full batch, by bucket, where the step takes this and a rank's share is so much
+	Rows     func(in sample.Schema, share int) ([]int, error)
+	Longest  bool // pad to the longest sample of a batch
 	Pad      PadValue
 	Overlong string
 	DropLast bool
@@ -200,11 +201,12 @@ type Buckets struct {
 
 // Packing is how sequences come into rows.
 type Packing struct {
-	Length, Size, Open int
-	First              bool // the oldest row with room, instead of the fullest
-	Pad                PadValue
-	Overlong           string
-	DropLast           bool
+	Length, Open int
+	Size         int  // rows of a batch, on each rank; 0: GlobalSize says so
+	First        bool // the oldest row with room, instead of the fullest
+	Pad          PadValue
+	Overlong     string
+	DropLast     bool
 }
 
 // The names of the fields that say where sequences are, after that of a field which is

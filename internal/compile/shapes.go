@@ -24,12 +24,15 @@ func Sizes(r recipe.Recipe, p fuse.Plan, rows int) (forms []batch.Size, err erro
 	case p.Batch.Lists:
 		return []batch.Size{{Rows: p.Batch.Size}}, nil
 	case p.Batch.Pack != nil:
-		return []batch.Size{{Rows: p.Batch.Pack.Size}}, nil
+		if p.Batch.GlobalSize == 0 {
+			rows = p.Batch.Pack.Size
+		}
+		return []batch.Size{{Rows: rows}}, nil
 	case p.Batch.Own != nil:
 		rows, classes := p.Batch.Own.(custom.Classifier).Size()
 		return slices.Repeat([]batch.Size{{Rows: rows}}, classes), nil
 	case p.Batch.Buckets != nil:
-		rows, err := p.Batch.Buckets.Rows(p.Schema)
+		rows, err := p.Batch.Buckets.Rows(p.Schema, rows)
 		if err != nil {
 			return nil, err
 		}

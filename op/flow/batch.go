@@ -70,14 +70,10 @@ func (b *Batch) Check(in sample.Schema) (sample.Schema, error) { return b.CheckS
 // CheckSizes is Check for images of one of these shapes. Inside says that there is
 // a resize_to_bucket in a chain of a merge or route.
 func (b *Batch) CheckSizes(in sample.Schema, shapes []tensor.Shape, inside bool) (sample.Schema, error) {
-	var errs []error
-	switch {
-	case b.Size == 0 && b.GlobalSize == 0:
-		errs = append(errs, errors.New("has no size, or 0: needs either size or global_size, at least 1"))
-	case b.Size != 0 && b.GlobalSize != 0:
-		errs = append(errs, errors.New("has both size and global_size: give one of them"))
+	errs := checkSizes(b.Size, b.GlobalSize)
+	if b.Size == 0 && b.GlobalSize == 0 {
+		errs = append(errs, errNoSize)
 	}
-	errs = append(errs, checkRows("size", b.Size), checkRows("global_size", b.GlobalSize))
 	if b.Lists && (b.GlobalSize != 0 || b.DropLast) {
 		errs = append(errs, errors.New("has lists, and global_size or drop_last: the lists are the batches, so give size alone"))
 	}
@@ -131,6 +127,16 @@ func (b *Batch) checkWait(shapes bool) error {
 		return fmt.Errorf(so, "resize_to_bucket", "images wait for others of their size")
 	}
 	return nil
+}
+
+var errNoSize = errors.New("has no size, or 0: needs either size or global_size, at least 1")
+
+// checkSizes checks the size of a batch, which is that of a rank's or of a global one.
+func checkSizes(size, global int) (errs []error) {
+	if size != 0 && global != 0 {
+		errs = append(errs, errors.New("has both size and global_size: give one of them"))
+	}
+	return append(errs, checkRows("size", size), checkRows("global_size", global))
 }
 
 func checkRows(name string, n int) error {

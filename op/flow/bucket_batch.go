@@ -20,27 +20,29 @@ that fits its longest sequence, and all its sequences are padded alike. Other fi
 
 The number of batches depends on the samples; 'loader.max_batches' is its bound.`,
 	".bucket_batch([128, 256, 512], size=32)").
-	Called("lengths, *, size, tokens, bytes, pad, pad_to"))
+	Called("lengths, *, size, global_size, tokens, bytes, pad, pad_to"))
 
 // BucketBatch are the arguments of the operation bucket_batch. At least one of Size,
-// Tokens and Bytes is given; a batch keeps all that are.
+// GlobalSize, Tokens and Bytes is given, of the first two only one; a batch keeps all
+// that are.
 type BucketBatch struct {
-	Lengths  []int           `json:"lengths,omitzero" required:"true" example:"[128, 512, 2048]"`
-	Size     int             `json:"size,omitempty" min:"1" example:"32"`
-	Tokens   int             `json:"tokens,omitempty" min:"1" example:"16384" doc:"most samples in a batch times the bucket's length"`
-	Bytes    int64           `json:"bytes,omitempty" min:"1" doc:"most bytes of a batch's arrays, padded to the bucket's length"`
-	PadTo    string          `json:"pad_to,omitempty" choices:"bucket,longest" default:"bucket"`
-	Pad      recipe.PadValue `json:"pad,omitzero"`
-	Overlong string          `json:"overlong,omitempty" choices:"error,truncate,drop" default:"error"`
-	DropLast bool            `json:"drop_last" doc:"drop batches that are not full at the end of an epoch"`
+	Lengths    []int           `json:"lengths,omitzero" required:"true" example:"[128, 512, 2048]"`
+	Size       int             `json:"size,omitempty" min:"1" example:"32"`
+	GlobalSize int             `json:"global_size,omitempty" min:"1" doc:"most samples in a batch over all ranks, instead of on each"`
+	Tokens     int             `json:"tokens,omitempty" min:"1" example:"16384" doc:"most samples in a batch times the bucket's length"`
+	Bytes      int64           `json:"bytes,omitempty" min:"1" doc:"most bytes of a batch's arrays, padded to the bucket's length"`
+	PadTo      string          `json:"pad_to,omitempty" choices:"bucket,longest" default:"bucket"`
+	Pad        recipe.PadValue `json:"pad,omitzero"`
+	Overlong   string          `json:"overlong,omitempty" choices:"error,truncate,drop" default:"error"`
+	DropLast   bool            `json:"drop_last" doc:"drop batches that are not full at the end of an epoch"`
 }
 
 // Docs implements [argument.Documented].
 func (*BucketBatch) Docs() map[string]string {
 	return map[string]string{
 		"lengths": "the greatest length of each bucket, ascending",
-		"size": "most samples in a batch. Give at least one of size, tokens and bytes; a batch keeps to all of " +
-			"them",
+		"size": "most samples in a batch, on each rank. Give at least one of size, global_size, tokens and bytes; " +
+			"a batch keeps to all of them",
 		"pad_to": "bucket: the bucket's length, so that there are few shapes to compile for; longest: the batch's " +
 			"longest sample",
 		"pad": "the padding value: a number, or numbers by field, such as {\"labels\": -100}, 0 for others; by " +
@@ -62,10 +64,11 @@ func (b BucketBatch) Complete() recipe.Args {
 func (b *BucketBatch) Check(in sample.Schema) (sample.Schema, error) {
 	errs := []error{argument.Given("lengths", b.Lengths != nil), b.checkLengths(), argument.Choice(b, "pad_to", b.PadTo),
 		argument.Choice(b, "overlong", b.Overlong)}
-	if b.Size == 0 && b.Tokens == 0 && b.Bytes == 0 {
-		errs = append(errs, errors.New("has no limit: give at least one of size, tokens and bytes"))
+	if b.Size == 0 && b.GlobalSize == 0 && b.Tokens == 0 && b.Bytes == 0 {
+		errs = append(errs, errors.New("has no limit: give at least one of size, global_size, tokens and bytes"))
 	}
-	errs = append(errs, checkRows("size", b.Size), checkRows("tokens", b.Tokens))
+	errs = append(errs, checkSizes(b.Size, b.GlobalSize)...)
+	errs = append(errs, checkRows("tokens", b.Tokens))
 	if b.Bytes < 0 {
 		errs = append(errs, recipe.Wrong("bytes", "is %d: must be at least 1", b.Bytes))
 	}
@@ -114,7 +117,7 @@ func (b *BucketBatch) checkLengths() error {
 
 // checkRoom makes sure that a batch of each bucket has at least one sample.
 func (b *BucketBatch) checkRoom(in sample.Schema) error {
-	rows, err := b.Rows(in)
+	rows, err := b.Rows(in, b.GlobalSize)
 	if err != nil {
 		return err
 	}
@@ -128,13 +131,16 @@ func (b *BucketBatch) checkRoom(in sample.Schema) error {
 	return nil
 }
 
-// Rows returns how many samples a full batch of each bucket has. The arguments must have
-// been checked with this schema of what they take.
-func (b *BucketBatch) Rows(in sample.Schema) (rows []int, err error) {
+// Rows returns how many samples a full batch of each bucket has on a rank, of whose share
+// of GlobalSize it has at most so many. The arguments must have been checked with this
+// schema of what they take.
+func (b *BucketBatch) Rows(in sample.Schema, share int) (rows []int, err error) {
 	for _, length := range b.Lengths {
 		n := int64(math.MaxInt32)
 		if b.Size > 0 {
-			n = min(n, int64(b.Size))
+			n = int64(b.Size)
+		} else if b.GlobalSize > 0 {
+			n = int64(share)
 		}
 		if b.Tokens > 0 {
 			n = min(n, int64(b.Tokens/length))
@@ -187,7 +193,7 @@ func beside(s sample.Schema, name string, t sample.Type) (sample.Schema, error) 
 
 // Traits implements [recipe.Traited].
 func (b *BucketBatch) Traits() recipe.Traits {
-	return recipe.Traits{Batches: &recipe.Batches{Buckets: &recipe.Buckets{
+	return recipe.Traits{Batches: &recipe.Batches{GlobalSize: b.GlobalSize, Buckets: &recipe.Buckets{
 		Lengths: b.Lengths, Rows: b.Rows, Longest: b.PadTo == "longest", Pad: b.Pad, Overlong: b.Overlong, DropLast: b.DropLast,
 	}}}
 }

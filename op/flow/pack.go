@@ -27,13 +27,14 @@ The number of batches depends on the samples; 'loader.max_batches' is its bound.
 
 // Pack are the arguments of the operation pack.
 type Pack struct {
-	Length   int             `json:"length,omitempty" required:"true" min:"1" example:"2048" doc:"length of a row"`
-	Size     int             `json:"size,omitempty" required:"true" min:"1" example:"8" doc:"rows in a batch"`
-	Fit      string          `json:"fit,omitempty" choices:"best,first" default:"best"`
-	Open     int             `json:"open,omitempty" min:"1" default:"64"`
-	Pad      recipe.PadValue `json:"pad,omitzero"`
-	Overlong string          `json:"overlong,omitempty" choices:"error,truncate,drop" default:"error"`
-	DropLast bool            `json:"drop_last" doc:"drop the epoch's last batch if it has fewer rows"`
+	Length     int             `json:"length,omitempty" required:"true" min:"1" example:"2048" doc:"length of a row"`
+	Size       int             `json:"size,omitempty" min:"1" example:"8" doc:"rows in a batch, on each rank"`
+	GlobalSize int             `json:"global_size,omitempty" min:"1" doc:"rows in a batch over all ranks, instead of on each"`
+	Fit        string          `json:"fit,omitempty" choices:"best,first" default:"best"`
+	Open       int             `json:"open,omitempty" min:"1" default:"64"`
+	Pad        recipe.PadValue `json:"pad,omitzero"`
+	Overlong   string          `json:"overlong,omitempty" choices:"error,truncate,drop" default:"error"`
+	DropLast   bool            `json:"drop_last" doc:"drop the epoch's last batch if it has fewer rows"`
 }
 
 // Docs implements [argument.Documented].
@@ -58,8 +59,12 @@ func (p Pack) Complete() recipe.Args {
 // the row an element belongs to, from 1, or 0, and its position there. A number of a
 // sample is repeated for each of its elements. Text is one JSON list a row.
 func (p *Pack) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{checkSome("length", p.Length), checkSome("size", p.Size), checkRows("length", p.Length), checkRows("size", p.Size),
-		argument.Choice(p, "fit", p.Fit), argument.Choice(p, "overlong", p.Overlong)}
+	errs := []error{checkSome("length", p.Length), checkRows("length", p.Length)}
+	if p.Size == 0 && p.GlobalSize == 0 {
+		errs = append(errs, errNoSize)
+	}
+	errs = append(errs, checkSizes(p.Size, p.GlobalSize)...)
+	errs = append(errs, argument.Choice(p, "fit", p.Fit), argument.Choice(p, "overlong", p.Overlong))
 	if p.Open < 0 || p.Open > math.MaxInt32 {
 		errs = append(errs, recipe.Wrong("open", "is %d: must be from 1 to %d", p.Open, math.MaxInt32))
 	}
@@ -102,7 +107,7 @@ func (p *Pack) Check(in sample.Schema) (sample.Schema, error) {
 
 // Traits implements [recipe.Traited].
 func (p *Pack) Traits() recipe.Traits {
-	return recipe.Traits{Batches: &recipe.Batches{Pack: &recipe.Packing{
+	return recipe.Traits{Batches: &recipe.Batches{GlobalSize: p.GlobalSize, Pack: &recipe.Packing{
 		Length: p.Length, Size: p.Size, Open: p.Open, First: p.Fit == "first", Pad: p.Pad, Overlong: p.Overlong, DropLast: p.DropLast,
 	}}}
 }

@@ -50,7 +50,7 @@ step "decode_npy" (#2): to is "key": the samples have a field of this name alrea
 		`{"decode_npy":{"dtype":"int64","shape":[4294967296,4294967296]}}`:                                                        `step "decode_npy" (#2): shape is too large: tensor: shape [4294967296, 4294967296] has more than 2⁶³-1 elements`,
 		tokens + `{"batch":{"size":2}}`:                                                                                           `step "batch" (#3): cannot stack sequences of different lengths: the field "tokens" is int32 [?]; end the recipe with bucket_batch or pack instead, or with batch and a collate function`,
 		`{"decode_npy":{"dtype":"int8","shape":[3,null]}},{"batch":{"size":2}}`:                                                   `step "batch" (#3): cannot stack arrays of different shapes: the field "array" is int8 [3, ?]`,
-		tokens + `"bucket_batch"`:                                                                                                 "step \"bucket_batch\" (#3): lacks the argument lengths\nstep \"bucket_batch\" (#3): has no limit: give at least one of size, tokens and bytes",
+		tokens + `"bucket_batch"`:                                                                                                 "step \"bucket_batch\" (#3): lacks the argument lengths\nstep \"bucket_batch\" (#3): has no limit: give at least one of size, global_size, tokens and bytes",
 		tokens + `{"bucket_batch":{"lengths":[],"size":1}}`:                                                                       `step "bucket_batch" (#3): lengths is empty: give at least one number`,
 		tokens + `{"bucket_batch":{"lengths":[3,3],"size":1}}`:                                                                    `step "bucket_batch" (#3): lengths is [3,3]: must be rising numbers, at least 1`,
 		tokens + `{"bucket_batch":{"lengths":[0,3],"size":-1,"bytes":-1}}`:                                                        "step \"bucket_batch\" (#3): lengths is [0,3]: must be rising numbers, at least 1\nstep \"bucket_batch\" (#3): size is -1: must be from 1 to 2147483647\nstep \"bucket_batch\" (#3): bytes is -1: must be at least 1",
@@ -62,7 +62,7 @@ step "decode_npy" (#2): to is "key": the samples have a field of this name alrea
 		`"decode_image",{"bucket_batch":{"lengths":[3],"size":1}}`:                                                                `step "bucket_batch" (#3): has no sequences to put into buckets, only image uint8 [?, ?, 3], label int64, key text: they are arrays whose first extent alone is unknown`,
 		`{"bucket_batch":{"lengths":[3],"size":1}}`:                                                                               `step "bucket_batch" (#2): has no sequences to put into buckets, only bytes bytes, label int64, key text; put decode_npy before it`,
 		`{"decode_npy":{"dtype":"int8","to":"x"}},{"bucket_batch":{"lengths":[9223372036854775807],"bytes":9223372036854775807}}`: `step "bucket_batch" (#3): has too much in a row of length 9223372036854775807: the field "x" is int8 [?]`,
-		tokens + `"pack"`: "step \"pack\" (#3): lacks the argument length, or has 0 there: must be at least 1\nstep \"pack\" (#3): lacks the argument size, or has 0 there: must be at least 1",
+		tokens + `"pack"`: "step \"pack\" (#3): lacks the argument length, or has 0 there: must be at least 1\nstep \"pack\" (#3): has no size, or 0: needs either size or global_size, at least 1",
 		tokens + `{"pack":{"length":-1,"size":2147483648,"fit":"bets","open":-1,"overlong":"","pad":2147483648}}`: `step "pack" (#3): length is -1: must be from 1 to 2147483647
 step "pack" (#3): size is 2147483648: must be from 1 to 2147483647
 step "pack" (#3): fit is "bets": did you mean "best"? must be "best" or "first"
@@ -92,6 +92,22 @@ step "pack" (#3): pad is 2.147483648e+09 for the field "tokens": no int32 has th
 	}
 }
 
+// A batch has a size on each rank or over all, and not both.
+func TestWhatGlobalSizesRefuse(t *testing.T) {
+	for args, want := range map[string]string{
+		`"size":1,"global_size":2`: "has both size and global_size: give one of them",
+		`"global_size":-2`:         "global_size is -2: must be from 1 to 2147483647",
+		`"global_size":2147483648`: "global_size is 2147483648: must be from 1 to 2147483647",
+	} {
+		for _, step := range []string{`"pack":{"length":1,`, `"bucket_batch":{"lengths":[3],`} {
+			_, err := recipetest.Labelled(t, tokens+"{"+step+args+"}}").Check()
+			if err == nil || !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("%s%s: %v, want %s", step, args, err, want)
+			}
+		}
+	}
+}
+
 // How many samples a batch has follows from the limits that there are.
 func TestRowsOfBuckets(t *testing.T) {
 	in := sample.Schema{
@@ -100,6 +116,8 @@ func TestRowsOfBuckets(t *testing.T) {
 	}
 	for want, b := range map[string]flow.BucketBatch{
 		"[7 7]":  {Size: 7},
+		"[6 6]":  {GlobalSize: 24},
+		"[6 4]":  {GlobalSize: 24, Tokens: 100},
 		"[25 4]": {Tokens: 100},
 		"[7 4]":  {Tokens: 100, Size: 7},
 		"[9 1]":  {Bytes: 4*4*9 + 16*4*9 + 24*9 + 23}, // 20 bytes an element of a sequence, two lengths and a label a sample
@@ -109,7 +127,7 @@ func TestRowsOfBuckets(t *testing.T) {
 		if want == "[9 0]" {
 			b.Lengths[1] = 49
 		}
-		if got, err := b.Rows(in); err != nil || fmt.Sprint(got) != want {
+		if got, err := b.Rows(in, 6); err != nil || fmt.Sprint(got) != want {
 			t.Errorf("%+v: %v, %v, want %s", b, got, err, want)
 		}
 	}

@@ -186,7 +186,7 @@ RANDOM = {
     },
     "bucket_batch": lambda r: {
         "lengths": r.choice([8, [4, 16], (np.int64(3), 5)]),
-        **r.choice([{"size": 3}, {"tokens": 64}, {"bytes": 4096}]),
+        **r.choice([{"size": 3}, {"global_size": 6}, {"tokens": 64}, {"bytes": 4096}]),
         "pad": r.choice([0, 7]),
         "pad_to": r.choice([None, "bucket", "longest"]),
         "overlong": r.choice([None, "error", "truncate", "drop"]),
@@ -194,7 +194,7 @@ RANDOM = {
     },
     "pack": lambda r: {
         "length": r.randint(1, 999),
-        "size": r.choice([1, np.int32(4)]),
+        **r.choice([{"size": 1}, {"size": np.int32(4)}, {"global_size": 12}]),
         "fit": r.choice([None, "best", "first"]),
         "open": r.choice([None, 3]),
         "pad": r.choice([0, 7]),

@@ -179,6 +179,23 @@ def test_which_of_several_sequences_is_wrong(step: Any, long: dict[str, int], to
     assert raised.value.index == 2
 
 
+@pytest.mark.parametrize("step", ["pack", "bucket_batch"])
+def test_a_global_size_is_shared_by_the_ranks(arrays: dict[str, numpy.ndarray], step: str) -> None:
+    def made(size: int, world: int, rank: int) -> list[int]:
+        given = (11,) if step == "pack" else ([10],)
+        pipeline = getattr(vectors(arrays), step)(*given, global_size=size)
+        with pipeline.loader(epochs=1, rank=rank, world_size=world, steps_per_epoch=1) as loader:
+            return [len(batch["x"]) for batch in loader]
+
+    assert made(6, 1, 0) == [6]
+    assert [made(6, 2, rank) for rank in range(2)] == [[3], [3]]
+    assert [made(5, 3, rank) for rank in range(3)] == [[2], [2], [1]]
+    with pytest.raises(hr.RecipeError, match="has both size and global_size"):
+        getattr(vectors(arrays), step)(11, size=2, global_size=2).loader()
+    with pytest.raises(hr.RecipeError, match=f"global_size of .*{step} is 2, with world_size 3: must be at least one row for each rank"):
+        made(2, 3, 0)
+
+
 def test_what_is_too_long_is_cut_or_left_out(tmp_path: pathlib.Path) -> None:
     for i, n in enumerate([3, 6, 2]):
         numpy.save(tmp_path / f"{i}.npy", numpy.arange(10 * i, 10 * i + n))

@@ -1091,6 +1091,7 @@ class Operations:
         lengths: int | Sequence[int],
         *,
         size: int | None = None,
+        global_size: int | None = None,
         tokens: int | None = None,
         bytes: int | None = None,
         pad: float | Mapping[str, float] = 0,
@@ -1110,7 +1111,9 @@ class Operations:
 
         Args:
             lengths: the greatest length of each bucket, ascending.
-            size: most samples in a batch. Give at least one of size, tokens and bytes; a batch keeps to all of them.
+            size: most samples in a batch, on each rank. Give at least one of size, `global_size`, tokens and bytes; a batch keeps to all of
+                them.
+            global_size: most samples in a batch over all ranks, instead of on each.
             tokens: most samples in a batch times the bucket's length.
             bytes: most bytes of a batch's arrays, padded to the bucket's length.
             pad: the padding value: a number, or numbers by field, such as {"labels": -100}, 0 for others; by default 0.
@@ -1123,6 +1126,7 @@ class Operations:
         args = {
             "lengths": integer_list("lengths", lengths),
             "size": optional("size", size),
+            "global_size": optional("global_size", global_size),
             "tokens": optional("tokens", tokens),
             "bytes": optional("bytes", bytes),
             "pad": numbers_for("pad", pad),
@@ -1135,8 +1139,9 @@ class Operations:
     def pack(
         self,
         length: int,
-        size: int,
+        size: int | None = None,
         *,
+        global_size: int | None = None,
         fit: Literal["best", "first"] | None = None,
         open: int | None = None,
         pad: float | Mapping[str, float] = 0,
@@ -1160,7 +1165,8 @@ class Operations:
 
         Args:
             length: length of a row.
-            size: rows in a batch.
+            size: rows in a batch, on each rank.
+            global_size: rows in a batch over all ranks, instead of on each.
             fit: `"best"`, the default: the open row where least room is left; `"first"`: the oldest row with room.
             open: rows filled at once: more waste less room and hold more samples; by default 64.
             pad: the value of unused room: a number, or numbers by field, such as {"labels": -100}, 0 for others; by default 0.
@@ -1169,7 +1175,8 @@ class Operations:
         """
         args = {
             "length": integer("length", length),
-            "size": integer("size", size),
+            "size": optional("size", size),
+            "global_size": optional("global_size", global_size),
             "fit": fit,
             "open": optional("open", open),
             "pad": numbers_for("pad", pad),
