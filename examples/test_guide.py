@@ -150,6 +150,7 @@ PAGES = [
     "video.md",
     "only-the-decoders.md",
     "frameworks.md",
+    "parallel.md",
     "live.md",
     "masks.md",
     "own-python.md",

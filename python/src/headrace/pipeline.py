@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ._batch.format import Format
     from ._loader.loader import Loader
     from ._operations import Seeds, Some, Where
+    from ._recipe.mesh import Part
 
     Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
     When = str | int | Iterable[str] | Iterable[int] | None
@@ -311,7 +312,7 @@ def defaults(**arguments: Any) -> dict[str, Any]:
     A program's own arguments and a recipe take precedence. Hooks are different: a loader's own are added.
 
     Args:
-        arguments: any of `Pipeline.loader` except `rank` and `world_size`. None restores Headrace's default.
+        arguments: any of `Pipeline.loader` except `rank`, `world_size`, `mesh`, `dp` and those of `cp`. None restores Headrace's default.
 
     Returns:
         The previous values of these arguments, to restore them: `hr.defaults(**before)`.
@@ -740,6 +741,11 @@ class Pipeline(Operations):
         uneven: bool = DEFAULT,
         hooks: Iterable[Any] = (),
         every: float | None = DEFAULT,
+        mesh: Any = None,
+        dp: str | Sequence[str] | None = None,
+        cp: Any = None,
+        cp_layout: Literal["zigzag", "contiguous"] | None = None,
+        cp_fields: Iterable[str] | None = None,
     ) -> Loader:
         """Start the engine, list the source, check every step, and begin to fill batches.
 
@@ -787,13 +793,27 @@ class Pipeline(Operations):
                 `headrace.defaults`.
             every: seconds between calls of the hooks' `stats`; None, the default: 10. Without such hooks, a line of statistics is logged
                 to `logging.getLogger("headrace.stats")`, at the level INFO, if you set it.
+            mesh: a `DeviceMesh` of PyTorch or a `jax.sharding.Mesh`, instead of `rank` and `world_size`: with tensor, pipeline or context
+                parallelism, ranks that differ only in these get the same batches.
+            dp: the mesh's data-parallel dimension, or several, the first changing slowest; None, the default: `"dp"`.
+            cp: the mesh's context-parallel dimension, along which each rank gets its part of every row. Without a mesh that has it,
+                `(rank, size)`. None, the default: whole rows.
+            cp_layout: `"zigzag"`, the default: of 2 × size chunks, rank i gets i and 2 × size − 1 − i; `"contiguous"`: of size chunks, i.
+            cp_fields: the fields to cut; None, the default: the sequences of `pack` and `bucket_batch`, with their positions and segments.
 
         Returns:
             A loader. Each `for` loop over it is one epoch.
         """
-        given = {name: value for name, value in locals().items() if name not in ("self", "hooks") and value is not DEFAULT}
+        given = {name: value for name, value in locals().items() if name not in ("self", "hooks", *_OF_MESH) and value is not DEFAULT}
         from ._recipe.defaults import settings
 
+        part, shared = None, False
+        if any(value is not None for value in (mesh, dp, cp, cp_layout, cp_fields)):
+            from ._recipe.mesh import part_of, place_in
+
+            if mesh is not None or dp is not None:
+                given["rank"], given["world_size"], shared = place_in(mesh, dp, rank, world_size)
+            part = part_of(mesh, dp, cp, cp_layout, cp_fields)
         config, interval, usual = settings(given, self._defaults)
         if config["world_size"] > 1 and any(getattr(one, "replicas", 1) > 1 for one in _objects_of(self._steps, "sampler")):
             text = "headrace: the sampler divides the samples among ranks, and so does the loader: give loader(world_size=1), or a sampler"
@@ -803,7 +823,15 @@ class Pipeline(Operations):
                 "headrace: a feed has the items of one process, so there is nothing to divide among ranks: leave out world_size, and give"
                 " each rank a feed and a loader of its own"
             )
-        return self._start(config, None, None, _hooks(usual, hooks), interval)
+        if shared or part is not None:
+            from ._recipe.mesh import refuse_other_orders
+
+            refuse_other_orders(config["order"], self._steps)
+        if config["world_size"] > 1 and given["rank"] is None and given["world_size"] is None:
+            from ._recipe.launcher import warn_of_other_ranks
+
+            warn_of_other_ranks(config["world_size"], part)
+        return self._start(config, None, None, _hooks(usual, hooks), interval, part)
 
     def _start(
         self,
@@ -812,6 +840,7 @@ class Pipeline(Operations):
         replay: int | None = None,
         hooks: tuple[Any, ...] = (),
         every: float | None = None,
+        part: Part | None = None,
     ) -> Loader:
         # The order matters: the engine starts while what takes long here is imported. The
         # run begins after that: its clock is about the loop, not about an import.
@@ -855,7 +884,7 @@ class Pipeline(Operations):
         from ._loader.loader import Loader
 
         try:
-            return Loader(session, self, main, hooks, every)
+            return Loader(session, self, main, hooks, every, part)
         except RecipeError as error:
             raise located(error, all_steps(self._steps)) from error.__cause__
 
@@ -900,7 +929,8 @@ class Pipeline(Operations):
     __hash__ = None  # type: ignore[assignment]
 
 
-_OF_THE_PROCESS = ("self", "rank", "world_size")
+_OF_MESH = ("mesh", "dp", "cp", "cp_layout", "cp_fields")
+_OF_THE_PROCESS = ("self", "rank", "world_size", *_OF_MESH)
 
 
 def _hooks(*given: Iterable[Any]) -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ import torch.utils.data
 from ._batch.planes import to_rgb
 from ._loader.lightning import align
 from ._loader.loader import Loader
+from ._recipe.launcher import warn_of_other_ranks
 from ._report.tracebacks import outside
 from .errors import HeadraceWarning, RecipeError, WrongType
 from .pipeline import Pipeline
@@ -67,7 +68,7 @@ class IterableDataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
         if self._loader is None:
             assert self._pipeline is not None
             pipeline = self._pipeline if self._pipeline._format.name == "torch" else self._pipeline.to("torch")
-            self._loader = pipeline.loader(**{**_place(), **self._options})
+            self._loader = pipeline.loader(**{**_place(self._options), **self._options})
         return self._loader
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -155,9 +156,12 @@ class _Epoch:
         return next(self._loop)
 
 
-def _place() -> dict[str, int]:
-    """Rank and world size, if PyTorch knows them."""
+def _place(options: dict[str, Any]) -> dict[str, int]:
+    """Rank and world size, if PyTorch knows them, and no mesh does."""
     distributed = torch.distributed
-    if not distributed.is_available() or not distributed.is_initialized():
+    if options.get("mesh") is not None or not distributed.is_available() or not distributed.is_initialized():
         return {}
-    return {"rank": distributed.get_rank(), "world_size": distributed.get_world_size()}
+    place = {"rank": distributed.get_rank(), "world_size": distributed.get_world_size()}
+    if place["world_size"] > 1 and options.get("rank") is None and options.get("world_size") is None:
+        warn_of_other_ranks(place["world_size"])
+    return place

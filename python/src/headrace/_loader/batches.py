@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .._batch.format import Format
     from .._client.session import Session
     from .batch_steps import MainSteps
+    from .context_parallel import ContextParallel
     from .deadline import Deadline
     from .loop import Loop
     from .run import Run
@@ -38,7 +39,7 @@ class Batches:
         rows: the origin of the next batch's rows; only in a replay.
     """
 
-    def __init__(self, run: Run, format: Format, main: MainSteps | None) -> None:
+    def __init__(self, run: Run, format: Format, main: MainSteps | ContextParallel | None) -> None:
         self.run = run
         self.layout = arrays.Layout(run.opened["fields"], run.opened.get("whole", False), run.opened.get("single", False))
         self.set_format(format)

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from .._client.session import Session
+    from .._recipe.mesh import Part
     from ..pipeline import Pipeline
     from .awaited import AsyncLoop
     from .background import Background
     from .batch_steps import MainSteps
     from .batches import Batches
+    from .context_parallel import ContextParallel
     from .interval import Interval
     from .loop import Loop
     from .preview import Preview
@@ -71,13 +73,15 @@ class Loader:
         main: list[dict[str, Any]],
         hooks: tuple[Any, ...] = (),
         every: float | None = None,
+        part: Part | None = None,
     ) -> None:
-        """`main` are the steps of the program's own loop."""
+        """`main` are the steps of the program's own loop; `part` is what the loop gets of each row."""
         self._pipeline = pipeline
         self._run = Run(session)
         self._taken_by: Batches | None = None
         try:
             self._main = _main_steps(main, pipeline._seed, self._run.config["rank"], hooks) if main else None
+            self._part = _context_parallel(part, pipeline, self._run, self._main) if part is not None else None
             self._interval = _interval(self._run, hooks, every) if hooks or every is not None else None
             self._background = _background(self._run, hooks) if hooks else None
             if pipeline._format.name != "numpy":
@@ -98,7 +102,7 @@ class Loader:
             from .batches import Batches
 
             with self._run.lock:
-                self._taken_by = self._taken_by or Batches(self._run, self._pipeline._format, self._main)
+                self._taken_by = self._taken_by or Batches(self._run, self._pipeline._format, self._part or self._main)
         return self._taken_by
 
     # Epochs.
@@ -455,6 +459,8 @@ class Loader:
         for field in self._run.opened["fields"]:
             shape = field.get("shape") or ()
             sizes = tuple(None if n < 0 else n for n in shape) if field["kind"] == "tensor" or shape else None
+            if self._part is not None:
+                sizes = self._part.shape(field["name"], sizes)
             schema[field["name"]] = Field(field["kind"], field.get("dtype"), sizes)
         return schema
 
@@ -600,6 +606,12 @@ def _main_steps(steps: list[dict[str, Any]], seed: int, rank: int, hooks: tuple[
     from .batch_steps import MainSteps
 
     return MainSteps(steps, seed, rank, hooks)
+
+
+def _context_parallel(part: Part, pipeline: Pipeline, run: Run, main: MainSteps | None) -> ContextParallel:
+    from .context_parallel import ContextParallel
+
+    return ContextParallel(part, pipeline._steps, run.opened, main)
 
 
 def _interval(run: Run, hooks: tuple[Any, ...], every: float | None) -> Interval:
