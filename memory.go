@@ -6,11 +6,11 @@ import (
 
 	"github.com/headrace/headrace/arena"
 	"github.com/headrace/headrace/budget"
-	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/machine"
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/op/input"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 )
@@ -99,13 +99,13 @@ func inHand(d design, rows int) int {
 		return shareOf(d.config)
 	}
 	if c := d.plan.Batch.Collate; c != nil {
-		return workersOf(c.Workers)*batch.JobsPerWorker - 1 // each has a slot to itself
+		return workersOf(c.Workers)*batch.JobsPerWorker(c.Where) - 1 // each has a slot to itself
 	}
 	call := lastCall(d.plan)
 	if call == nil || call.Kind != recipe.MapCall {
 		return 0
 	}
-	return (workersOf(call.Workers)*extern.InHand(nil, call.Gives.Schema) - 1) / rows
+	return (workersOf(call.Workers)*python.InHand(call.Where, nil, call.Gives.Schema) - 1) / rows
 }
 
 // lastCall returns the call of the last step before batches; nil: it calls nothing.

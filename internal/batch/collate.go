@@ -45,14 +45,15 @@ type Made struct {
 	names  []string       // of these, where nobody has said what the function gives
 }
 
-// JobsPerWorker is how many batches are in hand for each worker: one that it makes, and
-// one that waits for it with its slot.
-const JobsPerWorker = 2
+// JobsPerWorker returns the number of batches in hand for each worker of a function that
+// is called there: one that it makes, and one that waits for it with its slot, unless
+// calls of one thread must begin in the order of batches.
+func JobsPerWorker(where string) int { return min(2, python.InHand(where, nil, nil)) }
 
 // NewCollating makes what collates batches of rows samples with these fields.
 func NewCollating(w *core.Env, l *Layout, plan fuse.Plan, rows int, in sample.Schema, where *record.Columns) (*Collating, error) {
 	args := plan.Batch.Collate
-	next := &Collating{Function: &python.Function{Env: w, Name: plan.Last.Name(), PerWorker: JobsPerWorker},
+	next := &Collating{Function: &python.Function{Env: w, Name: plan.Last.Name(), PerWorker: JobsPerWorker(args.Where)},
 		layout: l, Rows: rows, DropLast: plan.Batch.DropLast}
 	if next.probes = args.Gives.Schema == nil; next.probes {
 		next.PerWorker = 1 // the first batch tells

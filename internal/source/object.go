@@ -43,7 +43,7 @@ func (o *object) Key(index int64) string { return strconv.FormatInt(index, 10) }
 func (o *object) Link(w *core.Env, s *fuse.Source, schema sample.Schema, where *record.Columns) (*python.Function, error) {
 	gives := o.call.Gives.Schema
 	o.begins(w, s, gives, schema, where)
-	o.python.PerWorker = extern.InHand(nil, gives)
+	o.python.PerWorker = python.InHand(o.call.Where, nil, gives)
 	var err error
 	o.python.Pool, o.python.Workers, err = OpenWorkers(python.HostOf(w), s, extern.Index, 0, 1)
 	return o.python, err

@@ -41,7 +41,7 @@ var kinds = map[recipe.CallKind]extern.Kind{
 
 // open has workers for the function.
 func (p *Function) open(call *recipe.Python, o extern.Options, f *recipe.Failures) (err error) {
-	p.PerWorker = extern.InHand(o.In, o.Gives)
+	p.PerWorker = InHand(call.Where, o.In, o.Gives)
 	if call.Where == "thread" {
 		p.Shared = call.Seed
 	}
@@ -49,6 +49,17 @@ func (p *Function) open(call *recipe.Python, o extern.Options, f *recipe.Failure
 		HostOf(p.Env).Calls = append(HostOf(p.Env).Calls, p)
 	}
 	return err
+}
+
+// InHand returns the number of samples in hand for each worker of functions that are
+// called there. Threads of the program have no sample waiting for them: one thread's
+// calls begin in the order of samples, also those of a function that waits for what the
+// loop does with the result before.
+func InHand(where string, in, gives sample.Schema) int {
+	if recipe.InProgram(where) {
+		return 1
+	}
+	return extern.InHand(in, gives)
 }
 
 // Begin finds the places of the fields that a function takes.

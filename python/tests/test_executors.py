@@ -278,7 +278,7 @@ def test_a_closed_loader_cancels_what_has_not_begun_and_leaves_the_rest():
         loader.close()
         assert time.monotonic() - begin < 4  # it does not wait for the call
         gate.set()
-    assert calls == [0]
+    assert len(calls) == 1  # whichever of the four in flight was submitted first
 
 
 def test_what_is_refused(threads):

@@ -13,12 +13,13 @@ import threading
 import time
 import warnings
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import headrace as hr
-from conftest import SOURCES, some
+from conftest import SOURCES, cases, some
 
 LONG = 60  # seconds: what takes so long hangs
 
@@ -158,6 +159,89 @@ def test_a_model_and_a_store_overlap_each_other_and_the_loop():
         for _ in loader:
             work("loop")
     assert together == {"model", "store", "loop"}
+
+
+class Recorder:
+    """Notes what it is called with."""
+
+    def __init__(self):
+        self.calls = []
+
+    def __call__(self, n):
+        self.calls.append(n)
+        return n
+
+    def keeps(self, n):
+        return self(n) >= 0
+
+    def several(self, n):
+        yield self(n)
+
+    async def later(self, n):
+        return self(n)
+
+    def joined(self, ns):
+        return {"n": np.array([self(n) for n in ns])}
+
+    def __len__(self):
+        return MANY
+
+    def __getitem__(self, i):
+        return self(i)
+
+
+MANY = cases(600, 6000)
+RECORDED = {
+    "map": lambda p, record: p.map(record, where="here"),
+    "before another stage": lambda p, record: p.map(record, where="here").map(lambda n: n, where="here", workers=2),
+    "filter": lambda p, record: p.filter(record.keeps, where="here"),
+    "flat_map": lambda p, record: p.flat_map(record.several, where="here"),
+    "coroutine": lambda p, record: p.map(record.later, where="here", workers=1),
+    "source": lambda _, record: hr.source(record, where="here"),
+    "route": lambda p, record: p.route(lambda n: record(n) % 2, [lambda p: p, lambda p: p], where="here"),
+    "completion": lambda p, record: p.map(record, where="here", order="completion"),
+}
+
+
+@pytest.mark.usefixtures("one_engine")
+@pytest.mark.parametrize("kind", RECORDED)
+def test_calls_of_one_thread_begin_in_the_order_of_samples(kind):
+    record = Recorder()
+    with RECORDED[kind](hr.source(range(MANY)), record).batch(100).loader(epochs=1) as loader:
+        assert sorted(n for batch in loader for n in batch.tolist()) == list(range(MANY))
+    assert record.calls == sorted(record.calls)
+
+
+@pytest.mark.usefixtures("one_engine")
+def test_batches_are_made_in_their_order():
+    record = Recorder()
+    with hr.source(range(MANY)).batch(5, collate=record.joined, gives={"n": ("int64", (None,))}, where="here").loader(epochs=1) as loader:
+        assert sum(len(batch["n"]) for batch in loader) == MANY
+    assert record.calls == sorted(record.calls)
+
+
+@pytest.mark.usefixtures("one_engine")
+def test_calls_submitted_one_by_one_are_in_order():
+    record = Recorder()
+    with ThreadPoolExecutor(2) as pool, hr.source(range(MANY)).map(record, where=pool, workers=1).batch(100).loader(epochs=1) as loader:
+        assert sum(len(batch) for batch in loader) == MANY
+    assert record.calls == sorted(record.calls)
+
+
+@pytest.mark.usefixtures("one_engine")
+def test_a_call_may_wait_for_what_the_loop_does_with_the_one_before():
+    taken = threading.Semaphore(0)
+
+    def f(n):
+        assert n < 300 or taken.acquire(timeout=LONG)
+        return n
+
+    with hr.source(range(400)).map(f, where="here", gives=int).loader(epochs=1) as loader:
+        for i, n in enumerate(loader):
+            assert n == i
+            if i >= 299:
+                taken.release()
+    assert i == 399
 
 
 def test_one_object_of_a_class_which_is_closed():
