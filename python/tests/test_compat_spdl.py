@@ -218,9 +218,21 @@ def test_what_fails_in_a_region_is_logged_dropped_and_counted(caplog):
     builder = PipelineBuilder().add_source([1, 2]).to(target).pipe(twice).pipe(fails_there).to(defs.MAIN_PROCESS).add_sink(1)
     assert list(builder.build(num_threads=1)) == []
     assert len(caplog.records) == 4
-    assert "fails_there: an item has failed, and is dropped: RuntimeError: ValueError: bad 1" in caplog.messages[0]
+    text = "fails_there: an item has failed, and is dropped: RuntimeError: ValueError: bad"
+    assert sorted(caplog.messages) == [f"{text} {x}" for x in (1, 11, 12, 2)]  # a region that is not ordered gives what is done first
     with pytest.raises(PipelineFailure, match=r"fails_there: \d of \d items have failed; max_failures is 0"):
         list(builder.build(num_threads=1, max_failures=0))
+
+
+def test_stages_of_a_region_have_limits_of_their_own():
+    def built(most):
+        builder = PipelineBuilder().add_source([1, 2]).to(defs.ProcessPoolExecutorConfig(max_workers=1))
+        builder.pipe(twice, max_failures=0).pipe(fails_there, max_failures=most)
+        return builder.to(defs.MAIN_PROCESS).add_sink(1).build(num_threads=1, max_failures=0)
+
+    assert list(built(4)) == []
+    with pytest.raises(PipelineFailure, match=r"fails_there: 4 of 4 items have failed; max_failures is 3"):
+        list(built(3))
 
 
 class Squares:

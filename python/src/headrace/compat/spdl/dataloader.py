@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ...errors import RecipeError
 from ._missing import missing, see
 from .pipeline import PipelineBuilder, cache_iterator
+from .pipeline._run import once
 from .pipeline.defs import MAIN_PROCESS, Generic, ProcessPoolExecutorConfig
 
 if TYPE_CHECKING:
@@ -45,9 +46,7 @@ class DataLoader(Generic):
         self._builder, self._threads, self._timeout = builder.add_sink(buffer_size), num_threads, timeout
 
     def __iter__(self) -> Iterator[Any]:
-        pipeline = self._builder.build(num_threads=self._threads)
-        with pipeline.auto_stop():
-            yield from pipeline.get_iterator(timeout=self._timeout)
+        return once(self._builder.build(num_threads=self._threads), self._timeout)
 
 
 class _Fetched:
@@ -90,9 +89,7 @@ class PyTorchDataLoader(Generic):
         return len(self._sampler)
 
     def __iter__(self) -> Iterator[Any]:
-        pipeline = self._builder.build(num_threads=1)
-        with pipeline.auto_stop():
-            yield from pipeline.get_iterator(timeout=self._timeout)
+        return once(self._builder.build(num_threads=1), self._timeout)
 
 
 def get_pytorch_dataloader(

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ....pipeline import source
-from ._run import build_pipeline
+from ._run import build_pipeline, once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -68,9 +68,7 @@ class _Built:
         self._build = build
 
     def __iter__(self) -> Iterator[Any]:
-        pipeline = self._build()
-        with pipeline.auto_stop():
-            yield from pipeline
+        return once(self._build())
 
 
 def run_pipeline_in_subprocess(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ....errors import RecipeError
+from ._queues import occupied
 from ._run import build_pipeline
 from ._stages import each
 from .defs import AggregateConfig, DisaggregateConfig, PipeConfig, PipelineConfig, SinkConfig, SourceConfig
@@ -50,7 +51,7 @@ def profile_pipeline(
         for threads in _THREADS if isinstance(pipe, PipeConfig) and pipe.executor is None else (1,):
             one = replace(pipe, concurrency=threads) if isinstance(pipe, PipeConfig) else pipe
             made, seconds, queue = _run(PipelineConfig(SourceConfig(items), [one], SinkConfig(2)), threads)
-            stats.append(ProfileStats(threads, len(made) / seconds, 1 - queue["empty_ns"] / queue["observed_ns"]))
+            stats.append(ProfileStats(threads, len(made) / seconds, occupied(queue)))
         items = made
         results.append(ProfileResult(pipe.name, stats))
         if callback is not None:

@@ -61,8 +61,12 @@ class StatsQueue(Telling):
 
 def _stats(elapsed: float, counted: dict[str, int]) -> QueuePerfStats:
     put, get = (counted[f"{way}_wait_ns"] / max(counted[f"{way}s"], 1) / 1e9 for way in ("put", "get"))
-    occupied = 1 - counted["empty_ns"] / counted["observed_ns"] if counted["observed_ns"] > 0 else 0.0
-    return QueuePerfStats(elapsed, counted["gets"], put, get, put, put, get, get, max(occupied, 0.0))
+    return QueuePerfStats(elapsed, counted["gets"], put, get, put, put, get, get, occupied(counted))
+
+
+def occupied(queue: dict[str, int]) -> float:
+    """The share of the time in which there was an item in a queue."""
+    return max(0.0, 1 - queue["empty_ns"] / queue["observed_ns"]) if queue["observed_ns"] > 0 else 0.0
 
 
 def after(loader: Loader, step: int) -> dict[str, int]:

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class Lost:
-    """An item that failed in a worker."""
+    """An item that failed in a worker, in the stage of that number."""
 
-    def __init__(self, name: str, error: Exception) -> None:
-        self.name, self.error = name, RuntimeError(f"{type(error).__name__}: {error}")  # of a type that the program has
+    def __init__(self, stage: int, error: Exception) -> None:
+        self.stage, self.error = stage, RuntimeError(f"{type(error).__name__}: {error}")  # of a type that the program has
 
 
 class Region:
-    """The stages, called in a worker."""
+    """The stages, called in a worker. Hooks are those of the program, and are not called there."""
 
     def __init__(self, pipes: Sequence[Any]) -> None:
         for pipe in pipes:
@@ -32,25 +32,26 @@ class Region:
                 raise RecipeError(f"headrace: compat.spdl: {pipe.name} cannot be between .to(…) and .to(MAIN_PROCESS): put it after that")
             if getattr(pipe, "executor", None) is not None:
                 raise RecipeError(f"headrace: compat.spdl: {pipe.name} is in a worker process: leave out executor=")
-        self._pipes = [PipeConfig(one.name, elements) if isinstance(one, DisaggregateConfig) else one for one in pipes]
+        self.pipes = [PipeConfig(one.name, elements) if isinstance(one, DisaggregateConfig) else one for one in pipes]
 
-    async def __call__(self, item: Any) -> list[Any]:
-        """What comes of an item."""
-        return [result async for result in _after(self._pipes, item)]
+    async def __call__(self, item: Any) -> tuple[list[int], list[Any]]:
+        """How often an item had each stage called, and what came of it."""
+        calls = [0] * len(self.pipes)
+        return calls, [result async for result in self._after(0, item, calls)]
 
-
-async def _after(pipes: Sequence[Any], item: Any) -> AsyncIterator[Any]:
-    if item is None:
-        return
-    if not pipes:
-        yield item
-        return
-    try:
-        async for part in _parts(pipes[0], item):
-            async for result in _after(pipes[1:], part):
-                yield result
-    except Exception as error:
-        yield Lost(pipes[0].name, error)
+    async def _after(self, stage: int, item: Any, calls: list[int]) -> AsyncIterator[Any]:
+        if item is None:
+            return
+        if stage == len(calls):
+            yield item
+            return
+        calls[stage] += 1
+        try:
+            async for part in _parts(self.pipes[stage], item):
+                async for result in self._after(stage + 1, part, calls):
+                    yield result
+        except Exception as error:
+            yield Lost(stage, error)
 
 
 async def _parts(pipe: Any, item: Any) -> AsyncIterator[Any]:

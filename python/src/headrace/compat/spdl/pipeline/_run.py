@@ -52,7 +52,8 @@ class _Run:
     ) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="headrace-spdl")
         self._table = Table()
-        self._all, self._failures = Failures(most), list[Failures]()
+        self._all = Failures(most)
+        self._failures = [self._all]  # and those of stages that have a limit of their own
         self._hooks_of, self._hooks = hooks_of, list[Any]()
         self._queue_of, self._queues = queue_of, list[StatsQueue | None]()  # one for each step of Python
         self._pipeline_id, self._stages = next(_numbers), itertools.count(1)
@@ -74,7 +75,7 @@ class _Run:
 
     def check(self) -> None:
         """Raise PipelineFailure if too many items have failed."""
-        for failures in (self._all, *self._failures):
+        for failures in self._failures:
             failures.check()
 
     def _flow(self, config: PipelineConfig) -> tuple[Any, bool]:
@@ -117,8 +118,7 @@ class _Run:
         if not isinstance(pipe, PipeConfig):
             raise RecipeError(f"headrace: compat.spdl: {getattr(pipe, 'name', pipe)!r} cannot be on a path: put it after path_variants")
         number = next(self._stages)
-        failures = self._all if pipe.max_failures is None else Failures(pipe.max_failures)
-        self._failures.append(failures)
+        failures = self._failures_of(pipe)
         info = StageInfo(self._pipeline_id, str(number), pipe.name, pipe.concurrency)
         hooks = list(self._hooks_of(info))
         self._queues.append(self._queue(info))
@@ -129,6 +129,12 @@ class _Run:
         as_loader = path and order == "completion"  # which a route refuses in its branches
         one = stage.several if pipe.several else stage.one
         return add(one, **_ITEM, workers=pipe.concurrency, order=None if as_loader else order), not as_loader
+
+    def _failures_of(self, pipe: PipeConfig) -> Failures:
+        if pipe.max_failures is None:
+            return self._all
+        self._failures.append(Failures(pipe.max_failures))
+        return self._failures[-1]
 
     def _queue(self, info: StageInfo) -> StatsQueue | None:
         if self._queue_of is None:
@@ -163,21 +169,23 @@ class _Run:
         return chosen.route("path", [(i, branch(path)) for i, path in enumerate(pipe.paths)]), all(keeps)
 
     def _away(self, flow: Any, region: Region, workers: Any, order: str) -> Any:
-        def sent(number: int) -> Any:
-            self._all.calls += number > 0
-            return self._table.take(number)
+        failures = [self._failures_of(pipe) for pipe in region.pipes]
 
-        def back(result: Any) -> int:
-            if isinstance(result, Lost):
-                self._all.add(result.name, result.error)
-                self._all.check()
-                return 0
-            return self._table.put(result)
+        def back(done: tuple[list[int], list[Any]]) -> Iterator[int]:
+            calls, results = done
+            for of, count in zip(failures, calls):
+                of.calls += count
+            for result in results:
+                if isinstance(result, Lost):
+                    failures[result.stage].add(region.pipes[result.stage].name, result.error)
+                    failures[result.stage].check()
+                else:
+                    yield self._table.put(result)
 
         self._queues += [None] * 3
-        gone = flow.map(sent, fields="item", gives=object, where="here", order=order)
+        gone = flow.map(self._table.take, fields="item", gives=object, where="here", order=order)
         there = gone.map(region, fields="item", gives=object, where=workers, order=order)
-        return there.flat_map(lambda results: map(back, results), **_ITEM, order=order)
+        return there.flat_map(back, **_ITEM, order=order)
 
     def _source(self, numbers: Callable[[], Iterator[int]]) -> Any:
         return source(numbers, **_ITEM)
@@ -281,6 +289,12 @@ class Pipeline(Generic):
     def __del__(self, ends: Any = sys.is_finalizing) -> None:
         if not ends():
             self.stop()
+
+
+def once(pipeline: Pipeline, timeout: float | None = None) -> Iterator[Any]:
+    """Iterate over a pipeline, which ends with the loop."""
+    with pipeline.auto_stop():
+        yield from pipeline.get_iterator(timeout=timeout)
 
 
 def build_pipeline(
