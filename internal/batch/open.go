@@ -104,6 +104,15 @@ func (u *Rows) Expand(ctx context.Context, it *record.Record) iter.Seq2[*record.
 			yield(nil, core.Blame(it, err))
 			return
 		}
+
+		// Each row has all of the batch's objects: they come one right after the other.
+		for _, f := range u.In {
+			if f.Column.Kind == record.Bytes {
+				it.Kept = append(it.Kept, u.Env.Kept(it.Values.Bytes[f.Column.At])...)
+			}
+		}
+		it.Kept = it.Kept.Together()
+
 		for i := range n {
 			row, err := u.row(ctx, it, i)
 			if err != nil {
@@ -150,7 +159,7 @@ func (u *Rows) count(it *record.Record) (rows int, err error) {
 // row is the sample in a row.
 func (u *Rows) row(ctx context.Context, it *record.Record, i int) (*record.Record, error) {
 	row := it.Row(i)
-	row.Kept = it.Kept.Share() // of all rows: they come one right after the other
+	row.Kept = it.Kept.Share()
 	from, v := it.Values, u.Env.Blank(row)
 	for k, f := range u.In {
 		to := u.Out[k]
@@ -158,7 +167,6 @@ func (u *Rows) row(ctx context.Context, it *record.Record, i int) (*record.Recor
 		case record.Texts:
 			v.Texts[to.At] = record.Row(from.Texts[f.Column.At], i)
 		case record.Bytes:
-			row.Kept = append(row.Kept, u.Env.Kept(from.Bytes[f.Column.At])...)
 			v.Bytes[to.At] = u.Env.Copied(v, record.Row(from.Bytes[f.Column.At], i))
 		default:
 			a := from.Arrays[f.Column.At]

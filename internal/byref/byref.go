@@ -43,6 +43,15 @@ func (l *List) Leave() {
 	*l = nil
 }
 
+// Together returns one use that stands for all of these, which it takes over: to share it
+// costs the same for any number of objects.
+func (l List) Together() List {
+	if len(l) < 2 {
+		return l
+	}
+	return List{New(l.Leave)}
+}
+
 // head begins a number in place of an object; no pickle begins with it
 // (docs/protocol.md, "Objects").
 const head = 16

@@ -25,6 +25,29 @@ func TestLastUseEnds(t *testing.T) {
 	}
 }
 
+func TestOneUseStandsForSeveral(t *testing.T) {
+	for n := range 4 {
+		ended := 0
+		var all List
+		for range n {
+			all = append(all, New(func() { ended++ }))
+		}
+		one := all.Together()
+		if len(one) > 1 {
+			t.Errorf("%d uses stand for %d objects", len(one), n)
+		}
+		two := one.Share()
+		one.Leave()
+		if ended != 0 {
+			t.Errorf("%d of %d ended while one has a use of them", ended, n)
+		}
+		two.Leave()
+		if ended != n {
+			t.Errorf("%d of %d ended", ended, n)
+		}
+	}
+}
+
 func number(n uint64) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, 1<<32)
 	return append(binary.LittleEndian.AppendUint64(b, n), "whose it is and what it is"...)
