@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import select
+from math import inf
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +78,7 @@ class Attempt(Deadline):
 
     def left_to_wait(self) -> float:
         """The seconds for which the event loop may wait."""
-        return super().left()
+        return inf if self._endless else super().left()
 
     def left(self) -> float:
         return 0.0
