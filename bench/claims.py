@@ -30,7 +30,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from machine import CORES, HERE, ROOT, commit, machine, machine_cpu, share_besides, versions, wait_for_quiet
-from measure import descendants
+from processes import printed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -249,20 +249,13 @@ def run_once(case: Case, bed: Bed, port: str, patience: float) -> dict:
     process = subprocess.Popen(
         [bed.python, str(HERE / program), *words], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    try:
-        out, err = process.communicate(timeout=600)
-    except subprocess.TimeoutExpired:
-        for pid in reversed(descendants(process.pid)):
-            os.kill(pid, 9)
-        out, err = process.communicate()
+    found = printed(process, 600)
     reap()
     spent = children_cpu() - mine
-    lines = [line for line in out.splitlines() if line.startswith("{")]
-    if process.returncode != 0 or not lines:
-        said = (err or out).strip().splitlines()
-        return {"error": said[-1] if said else f"ended with {process.returncode}"}
+    if "error" in found:
+        return found
     # The server's CPU time is others' here: it is the same for all.
-    return {"all_cpu_s": round(spent, 2)} | json.loads(lines[-1]) | {"others": share_besides(before, spent)}
+    return {"all_cpu_s": round(spent, 2)} | found | {"others": share_besides(before, spent)}
 
 
 def become_the_parent_of_orphans() -> None:

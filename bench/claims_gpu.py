@@ -31,9 +31,9 @@ from typing import Any
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / "loaders")]
 
-from first_batch import descendants, pss  # noqa: E402
 from machine import CORES, commit, machine, spread  # noqa: E402
 from measure import MEAN, STD, Job, cpu_seconds  # noqa: E402
+from processes import family, pss  # noqa: E402
 
 CONTESTANTS = ("cached", "headrace", "spdl", "torch")
 
@@ -237,13 +237,12 @@ def train(batches: Iterator, options: argparse.Namespace) -> dict:
             trainer.finish()
     trainer.finish()
     took = time.monotonic() - begun
-    family = [os.getpid(), *descendants(os.getpid())]
     images = steps * options.batch
     return {
         "images_per_s": round(images / took, 1),
         "waits": round(waited / took, 4),
         "cpu_s_per_1k": round((cpu_seconds() - cpu) / images * 1000, 4),
-        "pss_mb": round(sum(map(pss, family)) / 1024),
+        "pss_mb": round(sum(map(pss, family(os.getpid()))) / 1024),
     }
 
 

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable
 
 from machine import spread
-from results import load
+from results import load, markdown
 
 Runs = dict[str, list[dict]]  # by label, one for each round that ended well
 
@@ -69,10 +69,6 @@ def verdict(claims: list[tuple[str, list[float], str, float]]) -> str:
     return "\n".join(lines)
 
 
-def table(head: list[str], rows: list[list[str]]) -> str:
-    return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *rows])
-
-
 def conditions(part: str) -> Callable[[], str | None]:
     def made() -> str | None:
         report = load("claims").get(part)
@@ -133,7 +129,7 @@ def end_to_end() -> str | None:
                 ]
             )
     head = ["images", "loader", "first batch, s", "last image, s", "images/s from the start", "÷ PyTorch's"]
-    return table([*head, "CPU s of all processes", "÷ PyTorch's"], rows) if rows else None
+    return markdown([*head, "CPU s of all processes", "÷ PyTorch's"], *rows) if rows else None
 
 
 def end_to_end_verdict() -> str | None:
@@ -170,7 +166,7 @@ def memory(work: str) -> Callable[[], str | None]:
             rows.append(row)
         head = ["workers", *(f"PSS, MB, {n}" for n in counts), "MB a worker"]
         head += [f"first batch, s, {n}" for n in ends] + [f"CPU s to it, {n}" for n in ends]
-        return table(head, rows) if rows else None
+        return markdown(head, *rows) if rows else None
 
     return made
 
@@ -235,7 +231,7 @@ def training() -> str | None:
         "training itself ÷ alone",
         "cores that the loader uses",
     ]
-    return table(head, rows) if rows else None
+    return markdown(head, *rows) if rows else None
 
 
 def training_verdict() -> str | None:
@@ -264,7 +260,7 @@ def crossed(part: str, first: str, what: str, form: str, unit: float = 1) -> Cal
             [work, *(spread([r[what] / unit for r in runs.get(label, [])], form) for label in labels)]
             for work, runs in found.items()
         ]
-        return table([first, *(NAMES[label] for label in labels)], rows) if rows else None
+        return markdown([first, *(NAMES[label] for label in labels)], *rows) if rows else None
 
     return made
 

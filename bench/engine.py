@@ -21,6 +21,7 @@ import subprocess
 import sys
 
 from machine import HERE, ROOT, commit, machine, machine_cpu, others_share, spread, versions, wait_for_quiet
+from processes import failure
 
 ITEMS = ROOT / "build/bench/items"
 LIFE = ["-life", "1000"]
@@ -139,8 +140,7 @@ def ran(command: list) -> tuple[list[dict], dict]:
         return [], {"error": "took longer than 300 s"}
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        return lines, {"error": said[-1] if said else f"ended with {done.returncode}"}
+        return lines, failure(done.stdout, done.stderr, done.returncode)
     return lines, {"others": others_share(before, mine)}
 
 

@@ -22,6 +22,8 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 
+from processes import cpu, family, pss
+
 PLACES = ("thread", "process", "here")
 
 
@@ -59,28 +61,9 @@ def spdl(function, functions: int, where: str) -> None:
 
 def report() -> None:
     """Say what it took so far."""
-    family = [os.getpid(), *descendants(os.getpid())]
+    pids = family(os.getpid())
     took = time.monotonic() - float(os.environ["BEGAN"])
-    print(json.dumps([took, sum(map(cpu, family)), len(family), sum(map(pss, family)) / 1024]))
-
-
-def descendants(pid: int) -> list[int]:
-    below = [int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()]
-    return below + [one for child in below for one in descendants(child)]
-
-
-def cpu(pid: int) -> float:
-    """Seconds of a process, and of those that it has waited for."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
-
-
-def pss(pid: int) -> int:
-    """KiB."""
-    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-        if line.startswith("Pss:"):
-            return int(line.split()[1])
-    return 0
+    print(json.dumps([took, sum(map(cpu, pids)), len(pids), sum(map(pss, pids)) / 1024]))
 
 
 def one(who: str, functions: int, where: str, heavy: str) -> None:

@@ -20,6 +20,8 @@ import os
 import sys
 import time
 
+from processes import family, own_cpu
+
 BATCH = 32
 # Of the images of ImageNet, as everybody has them.
 MEAN = (0.485, 0.456, 0.406)
@@ -105,27 +107,7 @@ def check(batch, job: Job) -> None:
 
 def cpu_seconds() -> float:
     """CPU time of this process and all its descendants."""
-    ticks = 0
-    for pid in descendants(os.getpid()):
-        try:
-            with open(f"/proc/{pid}/stat") as f:
-                fields = f.read().rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def descendants(pid: int) -> list[int]:
-    found = [pid]
-    try:
-        for task in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{task}/children") as f:
-                for child in f.read().split():
-                    found += descendants(int(child))
-    except OSError:
-        pass
-    return found
+    return sum(map(own_cpu, family(os.getpid())))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import claims_tables
 from formats import ratios as format_ratios
 from labels import label_of
 from machine import ROOT, spread
-from results import load, ratios, rows_of
+from results import load, markdown, ratios, rows_of
 from run import WORKS
 
 DOCS = ROOT / "docs"
@@ -55,8 +55,7 @@ def block(match: re.Match, blocks: dict[str, Callable[[], str | None]]) -> str:
 def table(head: list[str], rows: list[list[str]]) -> str:
     """A table without the columns in which nothing is."""
     kept = [i for i in range(len(head)) if i == 0 or any(row[i] for row in rows)]
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line[i] for i in kept) + " |" for line in lines)
+    return markdown(*[[line[i] for i in kept] for line in (head, *rows)])
 
 
 def name_of(label: str) -> str:

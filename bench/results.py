@@ -42,6 +42,11 @@ def rows_of(report: dict, work: str, rate: str = "images_per_s") -> dict[str, li
     return dict(sorted(rows.items(), key=lambda row: place(*row, rate)))
 
 
+def markdown(head: list[str], *rows: list[str]) -> str:
+    """A table."""
+    return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *rows])
+
+
 def place(label: str, runs: list[dict], rate: str) -> tuple[int, float]:
     if label.startswith(("limit", "headrace")):
         return (0 if label.startswith("limit") else 1), 0

@@ -34,8 +34,8 @@ import threading
 import time
 
 from machine import CORES, HERE, ROOT, commit, machine, machine_cpu, others_share, spread, versions, wait_for_quiet
-from measure import descendants
-from results import ratios, rows_of
+from processes import family, printed, pss
+from results import markdown, ratios, rows_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -221,18 +221,9 @@ def run_once(contestant: Contestant, work: str, options: argparse.Namespace) -> 
         command(contestant, WORKS[work], options), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     watcher = MemoryWatcher(process.pid) if options.memory else None
-    try:
-        out, err = process.communicate(timeout=300)
-    except subprocess.TimeoutExpired:
-        for pid in reversed(descendants(process.pid)):
-            os.kill(pid, 9)
-        out, err = process.communicate()
+    found = printed(process, 300)
     peak = watcher.stop() if watcher else {}
-    lines = [line for line in out.splitlines() if line.startswith("{")]
-    if process.returncode != 0 or not lines:
-        said = (err or out).strip().splitlines()
-        return {"error": said[-1] if said else f"ended with {process.returncode}"}
-    return json.loads(lines[-1]) | {"others": others_share(before, mine)} | peak
+    return found if "error" in found else found | {"others": others_share(before, mine)} | peak
 
 
 def command(contestant: Contestant, work: Work, options: argparse.Namespace) -> list[str]:
@@ -256,8 +247,8 @@ class MemoryWatcher:
 
     def watch(self) -> None:
         while not self.done.wait(0.05):
-            pids = descendants(self.pid)
-            kilobytes = sum(pss_of(p) for p in pids)
+            pids = family(self.pid)
+            kilobytes = sum(map(pss, pids))
             if kilobytes > self.peak:
                 self.peak, self.processes = kilobytes, len(pids)
 
@@ -265,14 +256,6 @@ class MemoryWatcher:
         self.done.set()
         self.thread.join()
         return {"peak_pss_mb": round(self.peak / 1024, 1), "processes": self.processes}
-
-
-def pss_of(pid: int) -> int:
-    try:
-        with open(f"/proc/{pid}/smaps_rollup") as f:
-            return next((int(line.split()[1]) for line in f if line.startswith("Pss:")), 0)
-    except OSError:
-        return 0
 
 
 # What came out.
@@ -289,7 +272,7 @@ def table(report: dict, work: str) -> str:
         "peak PSS, MB",
         "others",
     ]
-    rows = [head, ["---"] * len(head)]
+    rows = []
     for label, runs in rows_of(report, work).items():
         rows.append(
             [
@@ -302,7 +285,7 @@ def table(report: dict, work: str) -> str:
                 spread([r["others"] for r in runs], ".2f"),
             ]
         )
-    return f"\n{work}\n\n" + "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    return f"\n{work}\n\n" + markdown(head, *rows)
 
 
 if __name__ == "__main__":

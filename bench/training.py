@@ -20,6 +20,7 @@ import sys
 import tempfile
 
 from machine import CORES, HERE, ROOT, commit, machine, machine_cpu, others_share, spread, versions, wait_for_quiet
+from processes import outcome
 
 THREADS = (1, 2)
 ENGINE = ROOT / "python/src/headrace/_bin/headrace"
@@ -100,11 +101,8 @@ def run_once(contestant: Contestant, threads: int, options: argparse.Namespace) 
             text=True,
             timeout=300,
         )
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode != 0 or not lines:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        return {"error": said[-1] if said else f"ended with {done.returncode}"}
-    return json.loads(lines[-1]) | {"others": others_share(before, mine)}
+    found = outcome(done.stdout, done.stderr, done.returncode)
+    return found if "error" in found else found | {"others": others_share(before, mine)}
 
 
 def nice(folder: pathlib.Path) -> pathlib.Path:

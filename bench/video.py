@@ -141,7 +141,7 @@ CONTESTANTS = {
 def first_batch(name, path):
     """Prints seconds since the process was started, and MiB, with a first batch in hand."""
     import headrace as hr
-    from first_batch import descendants, pss
+    from processes import family, pss
 
     clips = (
         hr.files([path] * 64, content=False)
@@ -151,7 +151,7 @@ def first_batch(name, path):
     with clips.resize((SIZE, SIZE)).batch(2).loader(epochs=1, workers=THREADS) as loader:
         next(iter(loader))
         took = time.monotonic() - float(os.environ["BEGAN"])
-        print(json.dumps({"seconds": took, "MiB": sum(map(pss, [os.getpid(), *descendants(os.getpid())])) / 1024}))
+        print(json.dumps({"seconds": took, "MiB": sum(map(pss, family(os.getpid()))) / 1024}))
 
 
 def full(name, path, seconds):

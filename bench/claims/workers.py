@@ -20,8 +20,8 @@ from collections.abc import Iterator
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "loaders")]
 
-from first_batch import cpu, descendants, pss  # noqa: E402
 from measure import BATCH, Job  # noqa: E402
+from processes import cpu, family, pss  # noqa: E402
 
 PLACES = ("process", "thread", "here")
 
@@ -99,32 +99,11 @@ def main() -> None:
     for number, _ in enumerate(WORKS[work](contestant, job)):
         if not number:
             took = time.time() - float(os.environ["STARTED"])
-            found = {"first_batch_s": round(took, 3), "cpu_s": round(sum(map(seconds, family())), 2)}
+            found = {"first_batch_s": round(took, 3), "cpu_s": round(sum(map(cpu, family(os.getpid()))), 2)}
         if number % every == 0:
-            sizes = [size for size in map(memory, family()) if size]
+            sizes = [size for size in map(pss, family(os.getpid())) if size]
             peak, processes = max(peak, sum(sizes)), max(processes, len(sizes))
     print(json.dumps(found | {"pss_mb": round(peak / 1024, 1), "processes": processes}))
-
-
-def family() -> list[int]:
-    try:
-        return [os.getpid(), *descendants(os.getpid())]
-    except FileNotFoundError:  # a process that ends meanwhile
-        return family()
-
-
-def seconds(pid: int) -> float:
-    try:
-        return cpu(pid)
-    except FileNotFoundError:
-        return 0
-
-
-def memory(pid: int) -> int:
-    try:
-        return pss(pid)
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@ package npy
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -26,13 +25,9 @@ type Form struct {
 // ReadForm reads the header of a file of which head is the beginning. It is an error if
 // the elements are Python objects.
 func ReadForm(head []byte) (f Form, err error) {
-	text, rest, err := split(head)
+	h, at, err := readHeader(head)
 	if err != nil {
 		return f, err
-	}
-	h, err := parse(string(text))
-	if err != nil {
-		return f, fmt.Errorf("npy: %w", err)
 	}
 	item := h.item
 	if item == 0 {
@@ -40,14 +35,11 @@ func ReadForm(head []byte) (f Form, err error) {
 			return f, fmt.Errorf("npy: %w", err)
 		}
 	}
-	elements, err := h.shape.Elements()
-	if err == nil && item > 0 && elements > math.MaxInt64/item {
-		err = fmt.Errorf("an array %v of %s has more than 2⁶³ bytes", h.shape, h.descr)
-	}
+	size, err := h.bytes(item)
 	if err != nil {
-		return f, fmt.Errorf("npy: %w", err)
+		return f, err
 	}
-	f = Form{Descr: h.descr, Shape: h.shape, Item: int(item), At: len(head) - len(rest), Size: elements * item}
+	f = Form{Descr: h.descr, Shape: h.shape, Item: int(item), At: at, Size: size}
 	f.Fortran = h.fortran && len(h.shape) > 1
 	f.Swapped = strings.HasPrefix(h.descr, ">") && item > 1
 	if h.item == 0 {

@@ -46,45 +46,54 @@ const MaxHeader = len(magic) + 6 + maxHeader
 // or all. It is an error if the elements are anything else than numbers or truth values,
 // little-endian and in C order.
 func ReadLayout(head []byte) (Layout, error) {
-	text, rest, err := split(head)
+	h, at, err := readHeader(head)
 	if err != nil {
 		return Layout{}, err
-	}
-	h, err := parse(string(text))
-	if err != nil {
-		return Layout{}, fmt.Errorf("npy: %w", err)
 	}
 	if h.item > 0 {
 		return Layout{}, errors.New("npy: the elements are structures: must be numbers and truth values")
 	}
-	size, err := sizeOf(h.descr)
+	item, err := sizeOf(h.descr)
 	if err != nil {
 		return Layout{}, fmt.Errorf("npy: %w", err)
 	}
 	if h.fortran && len(h.shape) > 1 {
 		return Layout{}, errors.New("npy: the array is in Fortran order: must be in C order; write numpy.ascontiguousarray(x)")
 	}
+	size, err := h.bytes(item)
+	if err != nil {
+		return Layout{}, err
+	}
+	return Layout{h.descr, h.shape, at, size}, nil
+}
 
+// readHeader reads the header of a file of which head is the beginning, and returns where
+// the elements begin.
+func readHeader(head []byte) (h header, at int, err error) {
+	text, rest, err := split(head)
+	if err != nil {
+		return h, 0, err
+	}
+	if h, err = parse(string(text)); err != nil {
+		return h, 0, fmt.Errorf("npy: %w", err)
+	}
+	return h, len(head) - len(rest), nil
+}
+
+// bytes returns the size of an array whose elements have so many bytes.
+func (h header) bytes(item int64) (int64, error) {
 	elements, err := h.shape.Elements()
-	if err == nil && elements > math.MaxInt64/size {
+	if err == nil && item > 0 && elements > math.MaxInt64/item {
 		err = fmt.Errorf("an array %v of %s has more than 2⁶³ bytes", h.shape, h.descr)
 	}
 	if err != nil {
-		return Layout{}, fmt.Errorf("npy: %w", err)
+		return 0, fmt.Errorf("npy: %w", err)
 	}
-	return Layout{h.descr, h.shape, len(head) - len(rest), elements * size}, nil
+	return elements * item, nil
 }
 
-// DType is the type of the elements. Those of package ml_dtypes that NumPy has no name
-// for are bfloat16.
-func (l Layout) DType() tensor.DType {
-	for d := tensor.Bool; d.Valid(); d++ {
-		if strings.TrimLeft(l.Descr, "<|=") == descr[d][1:] {
-			return d
-		}
-	}
-	return tensor.BFloat16
-}
+// DType is the type of the elements.
+func (l Layout) DType() tensor.DType { return dtypeOf(l.Descr) }
 
 // Read reads a file. It is an error if the file holds anything else than one array of
 // numbers or truth values, little-endian and in C order, or not all of it, or something

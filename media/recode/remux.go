@@ -2,12 +2,10 @@ package recode
 
 import (
 	"context"
-	"fmt"
 	"math/big"
 	"os"
 	"strings"
 
-	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/av"
 	"github.com/headrace/headrace/media/av/packets"
 	"github.com/headrace/headrace/media/ffmpeg"
@@ -32,7 +30,7 @@ func Remux(ctx context.Context, file *os.File, w *Window, filters map[string]str
 		return err
 	}
 	defer writer.Close()
-	var streams []packets.Stream
+	var at moved
 	var chain []*ffmpeg.Bitstream
 	defer func() {
 		for _, b := range chain {
@@ -41,22 +39,17 @@ func Remux(ctx context.Context, file *os.File, w *Window, filters map[string]str
 			}
 		}
 	}()
-	var earlier, last []int64 // by how much times are, in ticks of each stream; the DTS before
 
 	begin := func(in *input) error {
-		streams, earlier = in.streams, make([]int64, len(in.streams))
-		last = make([]int64, len(streams))
+		at = from(nil, in.streams)
 		if w.Start != nil {
-			zero := new(big.Rat).Add(in.clock.Zero, w.Start)
-			for i := range streams {
-				earlier[i] = nearest(zero, streams[i].TimeBase)
-			}
+			at = from(new(big.Rat).Add(in.clock.Zero, w.Start), in.streams)
 		}
-		if chain, err = bitstreams(streams, filters); err != nil {
+		if chain, err = bitstreams(in.streams, filters); err != nil {
 			return err
 		}
-		for i := range streams {
-			if err := writer.Add(&streams[i]); err != nil {
+		for i := range in.streams {
+			if err := writer.Add(&in.streams[i]); err != nil {
 				return err
 			}
 		}
@@ -65,24 +58,12 @@ func Remux(ctx context.Context, file *os.File, w *Window, filters map[string]str
 		}
 		return writer.Begin(to.Options)
 	}
+
 	write := func(p *packets.Packet) error {
-		p.Discard = false
-		if p.Other != nil {
-			return fmt.Errorf("%w: the file is a chain of recordings whose headers differ, "+
-				"and another container has room for one: split it, or decode it", media.ErrUnsupported)
+		if err := at.move(p); err != nil {
+			return err
 		}
-		for _, t := range []*int64{&p.PTS, &p.DTS} {
-			if *t != packets.NoTime {
-				*t -= earlier[p.Stream]
-			}
-		}
-		// The first samples of a recording that was joined are not part of it, and
-		// overlap those before.
-		if p.Begins && streams[p.Stream].Kind == av.Audio && p.DTS <= last[p.Stream] {
-			p.PTS, p.DTS = last[p.Stream]+1, last[p.Stream]+1
-		}
-		last[p.Stream] = p.DTS
-		return writer.Write(p, streams[p.Stream].TimeBase)
+		return writer.Write(p, at.streams[p.Stream].TimeBase)
 	}
 	put := func(p *packets.Packet) error {
 		if b := chain[p.Stream]; b != nil {
