@@ -148,7 +148,12 @@ func (m materials) first(ctx context.Context, r recipe.Recipe, schema sample.Sch
 
 	r.Steps = recipe.Unpaced(r.Steps) // the first sample decides
 	o := &m.options
-	o.Announce, o.Held, o.Lost, o.Warn, o.Ledger = nil, nil, nil, nil, false
+	o.Announce, o.Held, o.Warn, o.Ledger = nil, nil, nil, false
+	o.Lost = func(lost Lost) {
+		if made.Failed == nil {
+			made.Failed = lost.Err
+		}
+	}
 	m.probes = true
 
 	last := len(r.Steps) - 1
@@ -167,9 +172,10 @@ func (m materials) first(ctx context.Context, r recipe.Recipe, schema sample.Sch
 		r.Steps = slices.Clone(r.Steps)
 		end.DropLast = m.most > 0
 		r.Steps[last].Args = recipe.StackOf(*end)
-		made, more, err := m.firstOf(ctx, r, schema, atEnd)
+		gives, more, err := m.firstOf(ctx, r, schema, atEnd)
 		if err != io.EOF || m.most == 0 {
-			return made, err
+			gives.Failed = made.Failed
+			return gives, err
 		}
 		if m.most *= 2; !more {
 			m.most = 0

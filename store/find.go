@@ -45,11 +45,11 @@ func listObjects(ctx context.Context, s Store, named, text string, suffixes []st
 	if err != nil {
 		return nil, err
 	}
-	others := 0 // of other suffixes
+	var others kinds
 	for o, err := range s.Objects(ctx, p.base) {
 		if err == nil && !p.fits(o.Name) {
 			if p.suffixes != nil {
-				others++
+				others.add(o.Name)
 			}
 			continue
 		}
@@ -63,9 +63,8 @@ func listObjects(ctx context.Context, s Store, named, text string, suffixes []st
 	switch {
 	case b.len() > 0:
 		return b.table(), nil
-	case others > 0:
-		return nil, fmt.Errorf("%w: the folder %q holds no file that ends in %s (%d others)",
-			ErrNoFiles, named, strings.Join(p.suffixes, ", "), others)
+	case others.all > 0:
+		return nil, others.nothing(named, p.suffixes)
 	case hasWildcard(text):
 		return nil, fmt.Errorf("%w: %q matches nothing", ErrNoFiles, named)
 	}

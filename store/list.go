@@ -172,8 +172,7 @@ func (w *walker) nothing() error {
 	p := w.p
 	switch {
 	case p.suffixes != nil:
-		return fmt.Errorf("%w: the folder %q holds no file that ends in %s (%d others)", ErrNoFiles,
-			p.text, strings.Join(p.suffixes, ", "), w.others)
+		return w.others.nothing(p.text, p.suffixes)
 	case w.folders > 0:
 		return fmt.Errorf("%w: %q matches only folders (%d); write %q for the files in them, or %q for all below",
 			ErrNoFiles, p.text, w.folders, p.text+"/*", p.text+"/**")

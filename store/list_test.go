@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -144,7 +146,8 @@ func TestLinksThatLeadRound(t *testing.T) {
 func TestListsThatAreRefused(t *testing.T) {
 	root := t.TempDir()
 	plant(t, root, "data/train/a/x.jpg", "data/train/a/n.txt", "data/train/b/", "data/[v2]/x.jpg",
-		"notes/n.txt", "notes/m.txt", "file.jpg", "dead -> nowhere")
+		"notes/n.txt", "notes/m.txt", "plain/a/1.mp4", "plain/b/2.mp4", "plain/x.avi", "bare/README", "file.jpg", "dead -> nowhere")
+	hint := regexp.MustCompile(`; "([^"]*)" matches (\d+)`)
 	for _, c := range []struct{ pattern, want string }{
 		{"", `store: the pattern is empty`},
 		{"a\x00*", `store: the pattern "a\x00*" contains a zero byte`},
@@ -170,7 +173,9 @@ func TestListsThatAreRefused(t *testing.T) {
 		{"data/[v2]/*.png", `store: no files: "data/[v2]/*.png" matches nothing in "ROOT/data"`},
 		{"data/[v2]/x.jpg",
 			`store: no files: "data/[v2]/x.jpg" matches nothing in "ROOT/data"; something of exactly this name exists: to name it, write [[] for [, [*] for * and [?] for ?`},
-		{"notes", `store: no files: the folder "notes" holds no file that ends in .jpg, .jpeg (2 others)`},
+		{"notes", `store: no files: the folder "notes" holds no file that ends in .jpg, .jpeg (2 others; "notes/**/*.txt" matches 2)`},
+		{"plain/", `store: no files: the folder "plain/" holds no file that ends in .jpg, .jpeg (3 others; "plain/**/*.mp4" matches 2)`},
+		{"bare", `store: no files: the folder "bare" holds no file that ends in .jpg, .jpeg (1 others; "bare/**" matches 1)`},
 		{"data/train/b", `store: no files: the folder "data/train/b" holds no file that ends in .jpg, .jpeg (0 others)`},
 	} {
 		table, err := store.List(context.Background(), root, c.pattern, []string{".jpg", ".JPEG"})
@@ -183,6 +188,14 @@ func TestListsThatAreRefused(t *testing.T) {
 		}
 		if errors.Is(err, store.ErrNoFiles) != strings.Contains(c.want, "no files") {
 			t.Errorf("%q: ErrNoFiles: %v", c.pattern, err)
+		}
+		if h := hint.FindStringSubmatch(err.Error()); h != nil {
+			table, err := store.List(context.Background(), root, h[1], nil)
+			if err != nil {
+				t.Errorf("%q: %v", h[1], err)
+			} else if strconv.Itoa(table.Len()) != h[2] {
+				t.Errorf("%q matches %q, not %s", h[1], keys(table), h[2])
+			}
 		}
 	}
 	_, err := store.List(context.Background(), root, "missing", nil)

@@ -19,7 +19,7 @@ type walker struct {
 
 	above   []entered // the folders from the base to where it is
 	folders int       // folders that fit the whole pattern: not files, but perhaps what was meant
-	others  int       // files below a named folder, of other suffixes
+	others  kinds     // files below a named folder, of other suffixes
 }
 
 // entered is a folder that is being listed.
@@ -133,7 +133,7 @@ func (w *walker) consider(f folder, s set, name []byte, kind byte, l *listing) e
 	case fits && w.p.suffix(name):
 		l.add(name, 0)
 	case fits:
-		w.others++
+		w.others.add(string(name))
 	}
 	return nil
 }

@@ -74,10 +74,13 @@ func (f *Survey) tryIn(ctx context.Context, b *branch, r recipe.Recipe, steps []
 
 	p.flush = nil
 	prefix.Steps = append(b.all(steps), end)
-	if _, err = f.first(ctx, prefix, p.atEnd); err == nil {
+	made, err := f.first(ctx, prefix, p.atEnd)
+	switch {
+	case err == nil:
 		return nil
-	}
-	if err == io.EOF {
+	case err == io.EOF && made.Failed != nil: // wherever it came
+		return noneCame(r, asks, made, err)
+	case err == io.EOF:
 		err = errors.New("no sample came at all")
 	}
 	return elsewhereFailed(r, asks, err)

@@ -3,6 +3,7 @@ package survey
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 
@@ -46,8 +47,9 @@ type AtEnd func(context.Context) (found bool, err error)
 
 // Made is a batch that a function has made.
 type Made struct {
-	Gives sample.Schema
-	Bytes int
+	Gives  sample.Schema
+	Bytes  int
+	Failed error // the first sample that was lost on the way to it
 }
 
 // Complete returns the recipe with what its functions give.
@@ -227,16 +229,21 @@ func (f *Survey) try(ctx context.Context, r recipe.Recipe, before recipe.Chain, 
 	if in != nil {
 		return f.tryIn(ctx, in, r, steps, end, asks, p)
 	}
-	_, err := f.first(ctx, recipe.Recipe{Seed: r.Seed, Steps: append(steps, end)}, p.atEnd)
-	return noneCame(r, asks, err)
+	made, err := f.first(ctx, recipe.Recipe{Seed: r.Seed, Steps: append(steps, end)}, p.atEnd)
+	return noneCame(r, asks, made, err)
 }
 
-// noneCame names the step for which no sample came.
-func noneCame(r recipe.Recipe, name string, err error) error {
-	if err == io.EOF {
-		err = mistake(r, name, errors.New("has no gives, and no sample came to find it from: set gives"))
+// noneCame names the step for which no sample came, with the first loss: a run that skips
+// losses would never show it.
+func noneCame(r recipe.Recipe, name string, made Made, err error) error {
+	if err != io.EOF {
+		return err
 	}
-	return err
+	if made.Failed != nil {
+		return mistake(r, name, fmt.Errorf("has no gives, and no sample came to find it from: set gives. The first that failed:\n  %w",
+			made.Failed))
+	}
+	return mistake(r, name, errors.New("has no gives, and no sample came to find it from: set gives"))
 }
 
 // collate finds the results of a function for the first batch, of its branch if it is in
@@ -254,7 +261,7 @@ func (f *Survey) collate(ctx context.Context, r recipe.Recipe, before recipe.Cha
 	end := recipe.Step{Op: s.Op, Name: s.Name, Args: recipe.StackOf(b), Failures: s.Failures}
 	made, err := f.collated(ctx, r, before, end, in)
 	if err != nil {
-		return gives, noneCame(r, s.Name, err)
+		return gives, noneCame(r, s.Name, made, err)
 	}
 	made.Bytes *= full / b.Size // of a full batch
 	if in == nil && slices.ContainsFunc(r.Steps, func(of recipe.Step) bool { return of.Name == s.Name }) {

@@ -507,6 +507,27 @@ def test_children_of_functions_end_with_the_trainer(pictures, tmp_path):
         assert within(10, lambda pid=pid: not running(pid))
 
 
+def never(x):
+    raise ValueError(f"never {x}")
+
+
+def test_what_no_sample_told_names_the_first_that_failed():
+    """Where losses are skipped, nothing else would."""
+    numbers = hr.source(range(1, 6), gives=int, where="here")
+    for pipeline, step in [
+        (numbers.map(never), "map"),
+        (numbers.flat_map(never, where="here"), "flat_map"),
+        (numbers.batch(2, collate=never, where="here"), "batch"),
+        (numbers.route(lambda x: 0, [lambda p: p.map(never, where="here")], where="here"), "map"),
+    ]:
+        asked = rf'"{step}\w*" .*no sample came to find it from: set gives\. The first that failed:'
+        with pytest.raises(hr.RecipeError, match=asked) as caught:
+            pipeline.loader(epochs=1, on_error="skip", max_errors=100)
+        assert "ValueError: never " in str(caught.value)
+    with pytest.raises(hr.RecipeError, match=r"no sample came to find it from: set gives(?!.*first that failed)"):
+        numbers.filter(lambda x: x > 9, where="here").map(never, where="here").loader(epochs=1, on_error="skip")
+
+
 @pytest.mark.parametrize("new", [False, True])
 def test_children_of_functions_end_with_the_engine(new):
     """The kernel ends the workers of an engine that is killed; the program ends what these have started."""
