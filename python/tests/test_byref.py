@@ -11,7 +11,9 @@ from typing import ClassVar
 import pytest
 
 import headrace as hr
-from conftest import within
+from conftest import some, within
+
+pytestmark = pytest.mark.usefixtures("one_engine")
 
 LONG = 20  # seconds: what takes so long hangs
 HERE = {"where": "here", "workers": 1}
@@ -37,7 +39,7 @@ def no_object_is_left():
 
 
 def held(count=12):
-    return hr.source(range(count)).map(lambda n: Held(n), **HERE)
+    return hr.source(range(count), where="here").map(lambda n: Held(n), **HERE)
 
 
 def none_are_left():
@@ -99,7 +101,7 @@ def test_lost_rows_of_a_batch_multiply_nothing():
             raise ValueError(n)
         return Held(n)
 
-    with hr.source(range(64)).map(one, **HERE).batch(64).loader(epochs=1, on_error="skip", max_errors=3) as loader:
+    with hr.source(range(64), where="here").map(one, **HERE).batch(64).loader(epochs=1, on_error="skip", max_errors=3) as loader:
         assert [[one.n for one in batch] for batch in loader] == [list(range(3, 64))]
 
 
@@ -132,7 +134,7 @@ def test_executors_and_coroutines_pass_them():
         return one.n
 
     with ThreadPoolExecutor(2) as pool:
-        given = hr.source(range(12)).map(lambda n: Held(n), where=pool)
+        given = hr.source(range(12), where="here").map(lambda n: Held(n), where=pool)
         for pipeline in (given.flat_map(twice, where=pool), given.map(number, **HERE).flat_map(lambda n: [n, n], where=pool)):
             with pipeline.loader(epochs=1) as loader:
                 assert sorted(loader) == sorted(ALL * 2)
@@ -153,13 +155,13 @@ def test_what_is_dropped_while_the_loader_runs_is_let_go():
 @pytest.mark.parametrize("kind", [Held, Stubborn])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_break(kind):
-    with hr.source(range(500)).map(lambda n: kind(n), **HERE).loader(epochs=3) as loader:
+    with hr.source(range(200), where="here").map(lambda n: kind(n), **HERE).loader(epochs=3) as loader:
         for _ in range(2):
             for one in loader:
                 assert one.n == 0
                 break
         one = None
-        assert [one.n for one in loader] == list(range(500))
+        assert [one.n for one in loader] == list(range(200))
         one = None
 
 
@@ -179,7 +181,12 @@ def test_the_end_of_an_object_closes_its_loader():
             if self.n == 30:
                 loader.close()
 
-    last = hr.source(range(200)).map(lambda n: Closing(n), **HERE).filter(lambda one: one.n == 0, **HERE).map(lambda one: one.n, **HERE)
+    last = (
+        hr.source(range(200), where="here")
+        .map(lambda n: Closing(n), **HERE)
+        .filter(lambda one: one.n == 0, **HERE)
+        .map(lambda one: one.n, **HERE)
+    )
     with last.batch(2).loader(epochs=1) as loader, pytest.raises(hr.LoaderClosed):
         list(loader)
 
@@ -222,7 +229,7 @@ def test_a_result_that_does_not_fit_is_let_go():
         return {"held": Held(n), "n": "text" if n else 0}
 
     gives = {"held": object, "n": int}
-    with hr.source(range(4)).map(two, gives=gives, **HERE).loader(epochs=1, on_error="skip") as loader:
+    with hr.source(range(4), where="here").map(two, gives=gives, **HERE).loader(epochs=1, on_error="skip") as loader:
         assert [one["held"].n for one in loader] == [0]
 
 
@@ -232,19 +239,19 @@ def test_a_step_in_a_process_says_what_to_write():
         list(held().map(lambda one: one.n, workers=1).loader(epochs=1))
 
 
-@pytest.mark.parametrize(
-    ("where", "take"),
-    [
-        ("process", lambda p, where: p.flat_map(twice, where=where, workers=1)),
-        ("thread", lambda p, where: p.flat_map(twice, where=where, workers=1)),
-        ("thread", lambda p, where: p.aggregate(Threes, where=where)),
-        ("thread", lambda p, where: p.batch(2, collate=lambda ones: {"n": [one.n for one in ones]}, where=where, workers=1)),
-        ("thread", lambda p, where: p.batch(2).map(lambda ones: {"n": [one.n for one in ones]}, where=where, workers=1)),
-        ("thread", lambda p, where: p),
-    ],
-    ids=["process", "flat_map", "aggregate", "collate", "map", "loop"],
-)
-def test_a_worker_says_where_it_would_pass(where, take):
+WITHIN_WORKERS = {
+    "loop": ("thread", lambda p, where: p),
+    "flat_map in a process": ("process", lambda p, where: p.flat_map(twice, where=where, workers=1)),
+    "aggregate": ("thread", lambda p, where: p.aggregate(Threes, where=where)),
+    "collate": ("thread", lambda p, where: p.batch(2, collate=lambda ones: {"n": [one.n for one in ones]}, where=where, workers=1)),
+    "flat_map": ("thread", lambda p, where: p.flat_map(twice, where=where, workers=1)),
+    "map": ("thread", lambda p, where: p.batch(2).map(lambda ones: {"n": [one.n for one in ones]}, where=where, workers=1)),
+}
+
+
+@pytest.mark.parametrize("kind", some(list(WITHIN_WORKERS), 4))
+def test_a_worker_says_where_it_would_pass(kind):
+    where, take = WITHIN_WORKERS[kind]
     why = r'is a \S*Held and cannot be pickled: TypeError: .*where="here" for this step and those that take it'
     with pytest.raises(hr.SampleError, match=why):
         list(take(hr.source(range(4)).map(lambda n: Held(n), where=where, workers=1), where).loader(epochs=1))
@@ -375,7 +382,7 @@ def test_where_an_aggregator_cannot_be(given, why):
         held().aggregate(Threes, **given)
 
 
-@pytest.mark.parametrize("where", ["process", "thread"])
+@pytest.mark.parametrize("where", some(["process", "thread"], 1))
 def test_an_aggregator_elsewhere_says_what_to_write(where):
     with pytest.raises(hr.SampleError, match=r'Held and cannot be pickled: .*write where="here" for the step that takes it'):
         list(held().aggregate(Threes, where=where).loader(epochs=1))

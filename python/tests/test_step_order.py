@@ -37,7 +37,7 @@ class Gate:
 
 
 def passing(gate, n=8, **more):
-    p = hr.source(range(n)).map(gate, where="here", workers=2, gives=int, order="completion", **more)
+    p = hr.source(range(n), where="here").map(gate, where="here", workers=2, gives=int, order="completion", **more)
     return p.map(gate.opens, where="here", workers=1, gives=int)
 
 
@@ -61,7 +61,7 @@ def test_a_step_keeps_its_order_where_the_loader_does_not(order):
             time.sleep(0.2)
         return x
 
-    p = hr.source(range(24)).map(slow, where="here", workers=3, gives=int, order=order)
+    p = hr.source(range(24), where="here").map(slow, where="here", workers=3, gives=int, order=order)
     got = values(p, order="completion")
     assert sorted(got) == list(range(24))
     assert (got.index(first[0]) < 6) is (order == "input")
