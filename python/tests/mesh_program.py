@@ -23,6 +23,7 @@ from headrace._recipe import launcher
 
 WORLD = 4
 ROW = 24
+WHOLE = os.environ.get("HEADRACE_TESTS") == "whole"
 
 
 def documents() -> hr.Pipeline:
@@ -71,8 +72,21 @@ def mesh_of(**dims: int) -> Any:
     return dist.device_mesh.init_device_mesh("cpu", tuple(dims.values()), mesh_dim_names=tuple(dims))
 
 
+def of_slices(mesh: Any, three: Any, packed: hr.Pipeline, whole: Any) -> dict[str, Any]:
+    """What needs slices of a mesh, for which PyTorch imports its compiler in each process."""
+    flat = mesh_of(dp_replicate=2, dp_shard=1, cp=2)
+    flat["dp_shard", "cp"]._flatten("dp_shard_cp")
+    return {
+        "submesh": all_of(numbers(), mesh=mesh["dp"]),
+        "flattened": all_of(numbers(), mesh=flat, dp=("dp_replicate", "dp_shard_cp")),
+        "overlap": error(lambda: packed.loader(mesh=flat, dp=("dp_replicate", "dp_shard_cp"), cp="cp")),
+        "as torch": as_torch_cuts(whole, three["cp"]),
+        "of slices": lists(first(packed, mesh=three["dp"], cp=three["cp"])),
+    }
+
+
 def as_torch_cuts(batch: Any, mesh: Any) -> dict[str, Any]:
-    """What PyTorch's own context parallelism makes of whole rows. It takes long to import."""
+    """What PyTorch's own context parallelism makes of whole rows."""
     import torch.distributed.tensor.experimental as experimental
 
     whole = [value.clone() for value in batch.values()]
@@ -92,39 +106,33 @@ def tried(rank: int) -> dict[str, Any]:
 
     mesh = mesh_of(dp=2, tp=2)
     said["tp"] = all_of(numbers(), mesh=mesh)
-    said["submesh"] = all_of(numbers(), mesh=mesh["dp"], dp="dp")
     said["none"] = all_of(numbers(16), mesh=mesh, dp=())
     said["dataset"] = [batch["n"].tolist() for batch in hr.torch.IterableDataset(numbers(), epochs=1, workers=1, mesh=mesh)]
     said["warned"] = [warned(lambda: all_of(numbers())) for _ in range(2)]
     said["warned"].append(warned(lambda: all_of(numbers(), rank=rank, world_size=WORLD)))
 
     three = mesh_of(dp=1, cp=2, tp=2)
-    flat = mesh_of(dp_replicate=2, dp_shard=1, cp=2)
-    flat["dp_shard", "cp"]._flatten("dp_shard_cp")
-    said["flattened"] = all_of(numbers(), mesh=flat, dp=("dp_replicate", "dp_shard_cp"))
-
     packed = documents().pack(ROW, 3).to("torch")
     whole = first(packed, mesh=three)
     cut = first(packed, mesh=three, cp="cp")
     said["cp"], said["rows"] = lists(cut), lists(whole)
-    said["as torch"] = as_torch_cuts(whole, three["cp"]) if os.environ.get("HEADRACE_TESTS") == "whole" else lists(cut)
-    said["cp_pair"] = lists(first(packed, mesh=three["dp"], cp=three["cp"])) == lists(cut)
     said["contiguous"] = lists(first(packed, mesh=three, cp="cp", cp_layout="contiguous"))
     said["errors"] = {
         "no such dimension": error(lambda: numbers().loader(mesh=mesh, dp="data")),
         "no dp": error(lambda: numbers().loader(mesh=hsdp)),
         "no such cp": error(lambda: packed.loader(mesh=mesh, cp="context")),
         "twice": error(lambda: numbers().loader(mesh=mesh, dp=("dp", "dp"))),
-        "overlap": error(lambda: packed.loader(mesh=flat, dp=("dp_replicate", "dp_shard_cp"), cp="cp")),
         "dp is cp": error(lambda: packed.loader(mesh=three, dp=("dp", "cp"), cp="cp")),
         "no names": error(lambda: numbers().loader(mesh=dist.device_mesh.DeviceMesh("cpu", [[0, 1], [2, 3]]))),
         "beside rank": error(lambda: numbers().loader(mesh=mesh, rank=0)),
         "beside world_size": error(lambda: numbers().loader(mesh=mesh, world_size=2)),
         "completion": error(lambda: numbers().loader(mesh=mesh, order="completion")),
         "completion of a step": error(lambda: numbers().map(lists, order="completion").loader(mesh=mesh)),
-        "cp mesh": error(lambda: packed.loader(mesh=three, cp=three["dp", "cp"])),
+        "cp mesh": error(lambda: packed.loader(mesh=three, cp=mesh)),
         "cp without rank": error(lambda: packed.loader(cp=(0, 2))),
     }
+    if WHOLE:
+        said |= of_slices(mesh, three, packed, whole)
     said["left out"] = warned(lambda: all_of(numbers(), mesh=hsdp, dp="dp_shard"))
     part = dist.device_mesh.DeviceMesh("cpu", [0, 1], mesh_dim_names=("dp",))
     said["not in it"] = error(lambda: numbers().loader(mesh=part).close())

@@ -40,21 +40,18 @@ def share(rank, world_size, size=2):
 
 def test_ranks_of_a_tensor_parallel_group_get_the_same_batches(ranks):
     for rank, said in enumerate(ranks):
-        assert said["tp"] == said["submesh"] == said["dataset"] == share(rank // 2, 2)
+        assert said["tp"] == said["dataset"] == share(rank // 2, 2)
         assert said["none"] == share(0, 1, 16)
 
 
 def test_several_dimensions_may_be_data_parallel(ranks):
     for rank, said in enumerate(ranks):
         assert said["hsdp"] == said["ddp"] == said["of_environment"] == share(rank, 4)
-        assert said["flattened"] == share(rank, 4), "also of those that were flattened into one"
 
 
-def test_rows_are_cut_as_pytorch_cuts_them(ranks):
+def test_each_rank_along_cp_gets_its_part_of_the_rows(ranks):
     """Ranks 0 and 1 share the first part, as they differ only in tp."""
     for rank, said in enumerate(ranks):
-        assert said["cp"] == said["as torch"]
-        assert said["cp_pair"]
         assert said["rows"].keys() == {"tokens", "tokens_segment_ids", "tokens_positions", "label"}
         for name, rows in said["rows"].items():
             assert said["cp"][name] == zigzag(np.array(rows), rank // 2, 2).tolist()
@@ -82,14 +79,13 @@ def test_world_sizes_that_count_other_ranks_are_noticed_once(ranks):
         ("no dp", "it has 'dp_replicate' of 2, 'dp_shard' of 2: write dp=('dp_replicate', 'dp_shard'), or dp=() if none is"),
         ("no such cp", "cp='context': the mesh has no such dimension; it has 'dp' of 2, 'tp' of 2: write cp= with one of them"),
         ("twice", "dp names 'dp' twice"),
-        ("overlap", "the dimensions 'dp_shard_cp' and 'cp' share ranks, because one was flattened from the other"),
         ("dp is cp", "'cp' is both data-parallel and context-parallel: leave it out of dp"),
         ("no names", "its dimensions have no names: write init_device_mesh(…, mesh_dim_names=(…))"),
         ("beside rank", "rank=0 beside mesh=, which says the rank and the world size: leave out one of them"),
         ("beside world_size", "world_size=2 beside mesh="),
         ("completion", "loader(order='completion'): several ranks need the same batches"),
         ("completion of a step", "map(order='completion'): several ranks need the same batches"),
-        ("cp mesh", "cp is a mesh with 'dp' of 1, 'cp' of 2: must be one dimension: write cp=mesh[name]"),
+        ("cp mesh", "cp is a mesh with 'dp' of 2, 'tp' of 2: must be one dimension: write cp=mesh[name]"),
         ("cp without rank", "cp=(0, 2) without rank= and world_size=: WORLD_SIZE is 4, which counts the ranks that share rows, too"),
         ("another world", "it has rank 7, and torch.distributed has 4 ranks: give the mesh of this run"),
         ("not initialised", "torch.distributed is not initialised here, so this process has no rank in the mesh"),
@@ -108,6 +104,17 @@ def test_a_process_outside_the_mesh_is_refused(ranks):
 
 if WHOLE:  # what these import takes long
 
+    def test_slices_of_a_mesh_and_dimensions_that_were_flattened(ranks):
+        for rank, said in enumerate(ranks):
+            assert said["submesh"] == said["tp"]
+            assert said["flattened"] == share(rank, 4)
+            assert "the dimensions 'dp_shard_cp' and 'cp' share ranks, because one was flattened from the other" in said["overlap"]
+            assert said["of slices"] == said["cp"]
+
+    def test_rows_are_cut_as_pytorch_cuts_them(ranks):
+        for said in ranks:
+            assert said["cp"] == said["as torch"]
+
     def test_processes_of_jax():
         processes = 4
         with socket.socket() as free:
@@ -115,8 +122,8 @@ if WHOLE:  # what these import takes long
             port = free.getsockname()[1]
         program = PROGRAM.with_name("mesh_of_jax.py").read_text()
         started = [start_python(program, port, processes, process) for process in range(processes)]
-        for process, one in enumerate(started):
-            out, errors = one.communicate(timeout=240)
+        ended = [(one, *one.communicate(timeout=240)) for one in started]
+        for process, (one, out, errors) in enumerate(ended):
             assert one.returncode == 0, errors
             said = json.loads(out.splitlines()[-1])
             quarter, half = process * 2, process // 2 * 4

@@ -36,7 +36,7 @@ class IterableDataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
     the next epoch.
 
     The loader is made at first use, and ends with `close()` or with this object. Rank and world size are those of `torch.distributed` if it
-    is initialised by then, else as in `Pipeline.loader`.
+    is initialised by then, or of the option `mesh`, else as in `Pipeline.loader`.
 
     There is no `set_epoch`, because some frameworks call it with a count from 0 in every process, and would discard a restored state. Call
     `dataset.loader.set_epoch(n)` if you need it.

@@ -235,9 +235,9 @@ def _in_jax(mesh: Any, names: list[str]) -> Place:
         if name not in mesh.axis_names:
             listed = ", ".join(f"{axis!r} of {size}" for axis, size in mesh.shape.items())
             raise _no_dimension("dp", name, listed, mesh.axis_names)
-    devices = getattr(mesh, "devices", None)
-    if devices is None:
+    if isinstance(mesh, sys.modules["jax"].sharding.AbstractMesh):
         raise RecipeError("headrace: mesh: an AbstractMesh has no devices: give the jax.sharding.Mesh that has them")
+    devices = mesh.devices
     axes = [mesh.axis_names.index(name) for name in names]
     held: dict[int, set[tuple[int, ...]]] = {}  # the places along these axes, by process
     for at in itertools.product(*map(range, devices.shape)):
