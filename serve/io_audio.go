@@ -49,7 +49,7 @@ func (s *ioSession) decodeAudio(ctx context.Context) (*result, error) {
 			if parts = raw; raw {
 				return nil
 			}
-			if parts, err = sound.InParts(in.file); parts || err != nil {
+			if parts, err = sound.InParts(in.file, s.task.sound.Choice()); parts || err != nil {
 				return err
 			}
 		}
@@ -77,18 +77,18 @@ func (s *ioSession) decodeAudio(ctx context.Context) (*result, error) {
 		open = func(o sound.Options) (sound.Stream, error) { return sound.OpenWith(*in.data, o) }
 	}
 
-	window := s.task.sound.Open
 	if s.task.Do == "audio_info" {
-		window = s.task.sound.OpenWhole
+		info, err := computedOn(ctx, s, &in, func() (opsound.AudioInfo, error) { return s.task.sound.Describe(open) })
+		if err != nil {
+			return nil, err
+		}
+		return s.jsonResult(ctx, info)
 	}
-	w, err := computedOn(ctx, s, &in, func() (*opsound.AudioWindow, error) { return window(open) })
+	w, err := computedOn(ctx, s, &in, func() (*opsound.AudioWindow, error) { return s.task.sound.Open(open) })
 	if err != nil {
 		return nil, err
 	}
 	defer w.Close()
-	if s.task.Do == "audio_info" {
-		return s.jsonResult(ctx, map[string]any{"sample_rate": w.Rate(), "channels": w.Channels(), "samples": w.Samples()})
-	}
 
 	slot, err := s.results.reserve(ctx, int64(w.Bytes()))
 	if err != nil {

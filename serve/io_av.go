@@ -67,6 +67,7 @@ type avSaved struct {
 	Options     [][2]string `json:"options"`
 	Filter      string      `json:"filter"`
 	PixelFormat string      `json:"pixel_format"`
+	Planes      bool        `json:"planes"` // frames keep their numbers
 }
 
 func init() {

@@ -54,16 +54,14 @@ type outFormat struct {
 	shape func(height, width int) tensor.Shape
 }
 
-// bytes returns the size of a frame as an array. Chroma of an odd width has no place in
-// planes, whose rows are as wide as those of luma.
-func (f *outFormat) bytes(p *ffmpeg.Port) (int64, error) {
-	shape := f.shape(p.Height, p.Width)
-	if len(shape) == 2 && p.Width%2 != 0 {
-		return 0, fmt.Errorf("%w: frames of %d×%d pixels as %s, whose chroma has half their columns: the width must be even; "+
+// check refuses frames that are no array. Chroma of an odd width has no place in planes,
+// whose rows are as wide as those of luma.
+func (f *outFormat) check(p *ffmpeg.Port) error {
+	if len(f.shape(p.Height, p.Width)) == 2 && p.Width%2 != 0 {
+		return fmt.Errorf("%w: frames of %d×%d pixels as %s, whose chroma has half their columns: the width must be even; "+
 			"end the graph with crop=iw-1", media.ErrUnsupported, p.Width, p.Height, p.Format)
 	}
-	n, err := shape.Elements()
-	return n * int64(f.dtype.Size()), err
+	return nil
 }
 
 // planes420 are rows of luma, then those of chroma, as decode_video has them.
@@ -176,7 +174,7 @@ func (s *ioSession) filtered(ctx context.Context, results []recode.Result) (*res
 		shape := tensor.Shape{r.Count, r.Channels}
 		if !r.Audio {
 			shape = append(tensor.Shape{r.Count}, f.shape(r.Height, r.Width)...)
-			if _, err := f.bytes(&r.Port); err != nil {
+			if err := f.check(&r.Port); err != nil {
 				p.slot.Drop()
 				return nil, err
 			}

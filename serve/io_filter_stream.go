@@ -14,7 +14,6 @@ type piecewiseFilter struct {
 	of   *recode.Filtered
 	in   *filterInputs
 	form outFormat
-	size int64 // bytes of a frame
 }
 
 func (p *piecewiseFilter) close() {
@@ -40,7 +39,7 @@ func (s *ioSession) openFilter(ctx context.Context) (*result, error) {
 	on := &piecewiseFilter{of: of, in: in, form: outFormats[a.Pictures]}
 	p := of.Port()
 	if !p.Audio {
-		if on.size, err = on.form.bytes(p); err != nil {
+		if err := on.form.check(p); err != nil {
 			on.close()
 			return nil, err
 		}
@@ -51,28 +50,13 @@ func (s *ioSession) openFilter(ctx context.Context) (*result, error) {
 	})
 }
 
-// nextFiltered makes the next piece. At the end its arrays are empty.
-func (s *ioSession) nextFiltered(ctx context.Context, on *piecewiseFilter) (*result, error) {
-	if on.of.Port().Audio {
-		return s.nextFilteredSamples(ctx, on.of)
+// next makes the next piece. At the end its arrays are empty.
+func (p *piecewiseFilter) next(ctx context.Context, s *ioSession) (*result, error) {
+	port := p.of.Port()
+	if port.Audio {
+		return s.nextFilteredSamples(ctx, p.of)
 	}
-	count, port := s.task.av().Count, on.of.Port()
-	if on.size > math.MaxInt32*int64(16)/int64(count) {
-		return nil, fmt.Errorf("serve: %d frames of %d×%d pixels are too many at once: use fewer", count, port.Width, port.Height)
-	}
-	p, err := s.pack(ctx, int64(count)*(on.size+8), 2)
-	if err != nil {
-		return nil, err
-	}
-	times := make([]float64, count)
-	n, err := computed(ctx, s, func() (int, error) { return on.of.Frames(ctx, p.room(count*int(on.size)), times) })
-	if err != nil {
-		p.slot.Drop()
-		return nil, err
-	}
-	p.add("video", on.form.dtype, append(tensor.Shape{n}, on.form.shape(port.Height, port.Width)...))
-	s.putTimes(p, times[:n])
-	return p.done()
+	return s.nextFrames(ctx, pieces{p.form.dtype, p.form.shape(port.Height, port.Width), port.Width, port.Height, p.of.Frames})
 }
 
 func (s *ioSession) nextFilteredSamples(ctx context.Context, on *recode.Filtered) (*result, error) {

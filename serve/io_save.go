@@ -78,19 +78,6 @@ type saving struct {
 	beside *os.File // of which streams are copied; nil: there is none
 }
 
-// begin makes the saver.
-func (f *saving) begin(to recode.Container, streams []recode.Saved, w *recode.Window) (*recode.Saver, error) {
-	saver, err := recode.NewSaver(f.out.File, to, streams)
-	if err != nil || f.beside == nil {
-		return saver, err
-	}
-	if err := saver.Beside(f.beside, w); err != nil {
-		saver.Close()
-		return nil, err
-	}
-	return saver, nil
-}
-
 func (f *saving) close() {
 	if f.saver != nil {
 		f.saver.Close()
@@ -139,20 +126,23 @@ func (s *ioSession) openSaver(ctx context.Context) (*result, error) {
 				From: port, Codec: a.Codec, BitRate: a.BitRate, GOP: a.GOP, BFrames: a.BFrames,
 				Quality: a.Quality, Options: options(a.Options),
 			},
-			Filter: a.Filter, Format: a.PixelFormat, Tags: tags(a.Options),
+			Filter: a.Filter, Format: a.PixelFormat, Tags: tags(a.Options), Planes: a.Planes,
 		})
 	}
+	var beside *recode.Beside
 	if copies {
 		in := s.input(0)
 		if f.beside, err = s.fileOf(ctx, &in); err != nil {
 			return nil, err
 		}
+		beside = &recode.Beside{File: f.beside, Window: &s.task.av().window}
 	}
 	if f.out, err = recode.Create(s.task.av().To); err != nil {
 		f.close()
 		return nil, err
 	}
-	if f.saver, err = computed(ctx, s, func() (*recode.Saver, error) { return f.begin(to, streams, &s.task.av().window) }); err != nil {
+	f.saver, err = computed(ctx, s, func() (*recode.Saver, error) { return recode.NewSaver(f.out.File, to, streams, beside) })
+	if err != nil {
 		f.close()
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/headrace/headrace/internal/machine"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/media/recode"
+	"github.com/headrace/headrace/media/sound"
 	opsound "github.com/headrace/headrace/op/sound"
 	"github.com/headrace/headrace/store"
 	"github.com/headrace/headrace/tensor"
@@ -76,7 +77,7 @@ func begin[T interface{ Close() }](ctx context.Context, s *ioSession, open func(
 	}
 	var held budget.Grant
 	if s.task.sound.Keeps() && s.task.sound.Raw().Format == "" {
-		n, err := recode.KeptBytes(f)
+		n, err := recode.KeptBytes(f, s.task.sound.Choice())
 		if err == nil && n > 0 {
 			held, err = s.engine.memory.ask(ctx, n)
 		}
@@ -97,12 +98,13 @@ func begin[T interface{ Close() }](ctx context.Context, s *ioSession, open func(
 func (t *task) framesOptions() recode.FramesOptions {
 	return recode.FramesOptions{
 		Window: t.av().window, Stride: t.av().Stride, Pixels: t.clip.Options(), Steps: t.steps, Planes: t.clip.PlanesAsked(),
-		Choice: t.clip.Choice(), Filter: t.clip.Filter(),
+		Choice: t.clip.Choice(), Filter: t.clip.Filter(), Raw: t.clip.Raw(),
 	}
 }
 
 func (t *task) samplesOptions() recode.SamplesOptions {
-	return recode.SamplesOptions{Rate: t.sound.Rate(), Channels: t.sound.Channels(), Keep: t.sound.Keeps(), Raw: t.sound.Raw()}
+	return recode.SamplesOptions{Rate: t.sound.Rate(), Channels: t.sound.Channels(), Keep: t.sound.Keeps(), Raw: t.sound.Raw(),
+		Choice: t.sound.Choice(), Filter: t.sound.Filter()}
 }
 
 func (s *ioSession) openFrames(ctx context.Context) (*result, error) {
@@ -132,7 +134,7 @@ func (s *ioSession) openFrames(ctx context.Context) (*result, error) {
 func (s *ioSession) openSamples(ctx context.Context) (*result, error) {
 	o := s.task.samplesOptions()
 	o.Window = s.task.av().window
-	on, err := begin(ctx, s, func(f *os.File) (*recode.Samples, error) { return recode.OpenSamples(f, o) })
+	on, err := begin(ctx, s, func(f *os.File) (sound.Played, error) { return recode.OpenSound(f, o) })
 	if err != nil {
 		return nil, err
 	}
@@ -141,12 +143,12 @@ func (s *ioSession) openSamples(ctx context.Context) (*result, error) {
 
 // openMedia opens a video and its audio.
 func (s *ioSession) openMedia(ctx context.Context) (*result, error) {
-	sound := s.task.samplesOptions()
+	heard := s.task.samplesOptions()
 	if n := s.task.sound.Stream(); n >= 0 {
-		sound.Streams = []string{fmt.Sprintf("a:%d", n)}
+		heard.Streams = []string{fmt.Sprintf("a:%d", n)}
 	}
 	on, err := begin(ctx, s, func(f *os.File) (*recode.Media, error) {
-		return recode.OpenMedia(ctx, f, s.task.framesOptions(), sound)
+		return recode.OpenMedia(ctx, f, s.task.framesOptions(), heard)
 	})
 	if err != nil {
 		return nil, err
@@ -192,15 +194,15 @@ func (s *ioSession) nextAudio(ctx context.Context, on *piecewise[*recode.Media])
 func (s *ioSession) nextPiece(ctx context.Context) (r *result, err error) {
 	switch on := s.stream.(type) {
 	case *piecewise[*recode.Frames]:
-		r, err = s.nextFrames(ctx, on.of)
+		r, err = s.nextFrames(ctx, piecesOf(on.of))
 	case *piecewise[*recode.FilteredFrames]:
-		r, err = s.nextFrames(ctx, on.of)
+		r, err = s.nextFrames(ctx, piecesOf(on.of))
 	case *piecewise[*recode.Media]:
-		r, err = s.nextFrames(ctx, on.of)
-	case *piecewise[*recode.Samples]:
+		r, err = s.nextFrames(ctx, piecesOf(on.of))
+	case *piecewise[sound.Played]:
 		r, err = s.nextSamples(ctx, on)
 	case *piecewiseFilter:
-		r, err = s.nextFiltered(ctx, on)
+		r, err = on.next(ctx, s)
 	default:
 		return nil, errNone
 	}
@@ -210,29 +212,40 @@ func (s *ioSession) nextPiece(ctx context.Context) (r *result, err error) {
 	return r, err
 }
 
-// decoding is frames that come one after the other.
-type decoding interface {
-	Form() media.Form
-	Next(ctx context.Context, to []byte, times []float64) (int, error)
+// pieces are frames that come one after the other, all alike.
+type pieces struct {
+	dtype         tensor.DType
+	shape         tensor.Shape // of the array of one
+	width, height int
+	next          func(ctx context.Context, to []byte, times []float64) (int, error)
 }
 
-func (s *ioSession) nextFrames(ctx context.Context, on decoding) (*result, error) {
-	form, count := on.Form(), s.task.av().Count
-	if form.Bytes() > math.MaxInt32*int64(16)/int64(count) {
-		return nil, fmt.Errorf("serve: %d frames of %d×%d pixels are too many at once: use fewer", count, form.Width, form.Height)
+func piecesOf(on interface {
+	Form() media.Form
+	Next(ctx context.Context, to []byte, times []float64) (int, error)
+}) pieces {
+	form := on.Form()
+	return pieces{form.DType, form.Shape(), form.Width, form.Height, on.Next}
+}
+
+// nextFrames makes the next piece of frames. At the end its arrays are empty.
+func (s *ioSession) nextFrames(ctx context.Context, of pieces) (*result, error) {
+	count := s.task.av().Count
+	size, err := of.shape.Bytes(of.dtype)
+	if err != nil || size > math.MaxInt32*int64(16)/int64(count) {
+		return nil, fmt.Errorf("serve: %d frames of %d×%d pixels are too many at once: use fewer", count, of.width, of.height)
 	}
-	p, err := s.pack(ctx, int64(count)*(form.Bytes()+8), 2)
+	p, err := s.pack(ctx, int64(count)*(size+8), 2)
 	if err != nil {
 		return nil, err
 	}
-	size := int(form.Bytes())
 	times := make([]float64, count)
-	n, err := computed(ctx, s, func() (int, error) { return on.Next(ctx, p.room(count*size), times) })
+	n, err := computed(ctx, s, func() (int, error) { return of.next(ctx, p.room(count*int(size)), times) })
 	if err != nil {
 		p.slot.Drop()
 		return nil, err
 	}
-	p.add("video", form.DType, append(tensor.Shape{n}, form.Shape()...))
+	p.add("video", of.dtype, append(tensor.Shape{n}, of.shape...))
 	s.putTimes(p, times[:n])
 	return p.done()
 }
@@ -244,7 +257,7 @@ func (s *ioSession) putTimes(p *packed, times []float64) {
 	p.add("seconds", tensor.Float64, tensor.Shape{len(times)})
 }
 
-func (s *ioSession) nextSamples(ctx context.Context, on *piecewise[*recode.Samples]) (*result, error) {
+func (s *ioSession) nextSamples(ctx context.Context, on *piecewise[sound.Played]) (*result, error) {
 	count, channels := s.task.av().Count, on.of.Channels()
 	if count > math.MaxInt32/channels {
 		return nil, fmt.Errorf("serve: %d samples of %d channels are too many at once: use fewer", count, channels)

@@ -371,6 +371,7 @@ var arrows = []arrow{
 	{"op/sound", "internal/record", "samples on their way"},
 	{"op/sound", "internal/scratch", "in memory that is used again"},
 	{"op/sound", "internal/words", "what somebody probably meant"},
+	{"op/sound", "media/av", "the choice of a decoder"},
 	{"op/sound", "media/sound", "windows of recordings"},
 	{"op/sound", "media/sound/mel", "spectrograms"},
 	{"op/sound", "media/sound/wav", "one line registers the format"},
@@ -597,6 +598,7 @@ var arrows = []arrow{
 	{"media/video", "tensor", "the dtype of images that frames become"},
 	{"media/video", "internal/scratch", "packets are in memory that is used again"},
 
+	{"media/sound", "media/av", "the choice of a decoder"},
 	{"media/sound", "media/av/mpa", "tags of ID3 before files of any kind"},
 	{"media/sound/fast", "C", "resampling with SIMD"},
 	{"media/sound/fast", "golang.org/x/sys", "what the processor has"},

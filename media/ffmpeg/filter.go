@@ -12,41 +12,27 @@ import (
 	"github.com/headrace/headrace/media/video"
 )
 
-// filter is a graph for the frames of a decoder. It is opened with the first.
-type filter struct {
+// Filter is a graph for the frames of one decoder, which makes frames that become images.
+// It is opened with the first. It has to be closed.
+type Filter struct {
 	text  string
 	port  Port // of the first frame
 	graph *Graph
 }
 
-// Filter implements the filters of package video.
-func (videoLibrary) Filter(graph string, s *video.Stream, rate av.Rational) (video.Filter, error) {
+// NewFilter makes a filter for frames whose times are in a time base, and that come at a
+// rate on average. A graph that could open a file is refused.
+func NewFilter(graph string, base, rate av.Rational) (*Filter, error) {
 	if err := OpensNoFiles(OfGraph, "", graph); err != nil {
-		return nil, fmt.Errorf("%w; headrace.io.filter with files=True allows that", err)
+		return nil, fmt.Errorf("%w; headrace.io.filter and stream_filter with files=True allow that", err)
 	}
-	return &filter{text: graph, port: Port{Label: "in", TimeBase: s.TimeBase, FrameRate: rate}}, nil
+	return &Filter{text: graph, port: Port{Label: "in", TimeBase: base, FrameRate: rate}}, nil
 }
 
-// FilteredSize opens a graph for frames of 4:2:0, which most are.
-func (l videoLibrary) FilteredSize(graph string, s *video.Stream, rate av.Rational) (width, height int, err error) {
-	made, err := l.Filter(graph, s, rate)
-	if err != nil {
-		return 0, 0, err
-	}
-	f := made.(*filter)
-	f.port.Format, f.port.Width, f.port.Height, f.port.Aspect = "yuv420p", s.Width, s.Height, s.Aspect
-	if s.Depth > 8 {
-		f.port.Format = "yuv420p10le"
-	}
-	if err := f.open(); err != nil {
-		return 0, 0, err
-	}
-	defer f.Close()
-	out := &f.graph.Outputs[0]
-	return out.Width, out.Height, nil
-}
-
-func (f *filter) open() (err error) {
+// Open opens the graph for frames like one of a decoder.
+func (f *Filter) Open(like Port) (err error) {
+	like.Label, like.TimeBase, like.FrameRate = f.port.Label, f.port.TimeBase, f.port.FrameRate
+	f.port = like
 	if f.graph, err = NewGraph(f.text, []Port{f.port}, "", ""); err != nil {
 		if !errors.Is(err, media.ErrCorrupt) {
 			return err
@@ -56,21 +42,29 @@ func (f *filter) open() (err error) {
 	}
 	if out := f.graph.Outputs; len(out) != 1 || out[0].Audio {
 		f.Close()
-		return fmt.Errorf("%w: the filter %q must have one output, of video, and has %d: "+
-			"headrace.io.filter gives any", media.ErrUnsupported, f.text, len(out))
+		return fmt.Errorf("%w: the filter %q must have one output, of video, and has %s: "+
+			"headrace.io.filter and stream_filter give any", media.ErrUnsupported, f.text, called(out))
 	}
 	return nil
 }
 
-// Push implements [video.Filter]. Frames of another size or format are refused: filters
-// write where they believe the frame to be.
-func (f *filter) Push(from video.Decoder, pts int64) error {
-	d := from.(*videoDecoder).Decoder
-	is := d.Port()
+func called(outputs []Port) string {
+	if len(outputs) == 1 {
+		return "one of audio"
+	}
+	return fmt.Sprint(len(outputs))
+}
+
+// Out returns the output, of a graph that is open.
+func (f *Filter) Out() *Port { return &f.graph.Outputs[0] }
+
+// Push gives the graph the frame that a decoder handed out last, as [video.Filter] does.
+// Frames of another size or format are refused: filters write where they believe the
+// frame to be.
+func (f *Filter) Push(from *Decoder, pts int64) error {
+	is := from.Port()
 	if f.graph == nil {
-		is.Label, is.TimeBase, is.FrameRate = f.port.Label, f.port.TimeBase, f.port.FrameRate
-		f.port = is
-		if err := f.open(); err != nil {
+		if err := f.Open(is); err != nil {
 			return err
 		}
 	}
@@ -78,11 +72,11 @@ func (f *filter) Push(from video.Decoder, pts int64) error {
 		return fmt.Errorf("%w: a frame is %s of %d×%d pixels, and those before it are %s of %d×%d: filters need frames of one kind",
 			media.ErrUnsupported, is.Format, is.Width, is.Height, was.Format, was.Width, was.Height)
 	}
-	return f.graph.PushFrame(0, d, pts)
+	return f.graph.PushFrame(0, from, pts)
 }
 
 // End implements [video.Filter].
-func (f *filter) End(pts int64) error {
+func (f *Filter) End(pts int64) error {
 	if f.graph == nil {
 		return nil
 	}
@@ -90,7 +84,7 @@ func (f *filter) End(pts int64) error {
 }
 
 // Next implements [video.Filter].
-func (f *filter) Next(to *video.Frame) (pts int64, err error) {
+func (f *Filter) Next(to *video.Frame) (pts int64, err error) {
 	if f.graph == nil {
 		return 0, video.ErrNeeds
 	}
@@ -114,8 +108,39 @@ func (f *filter) Next(to *video.Frame) (pts int64, err error) {
 }
 
 // Close implements [video.Filter].
-func (f *filter) Close() {
+func (f *Filter) Close() {
 	if f.graph != nil {
 		f.graph.Close()
 	}
+}
+
+// videoFilter is a Filter for the decoders of package video.
+type videoFilter struct{ *Filter }
+
+// Push implements [video.Filter].
+func (f videoFilter) Push(from video.Decoder, pts int64) error {
+	return f.Filter.Push(from.(*videoDecoder).Decoder, pts)
+}
+
+// Filter implements the filters of package video.
+func (videoLibrary) Filter(graph string, s *video.Stream, rate av.Rational) (video.Filter, error) {
+	f, err := NewFilter(graph, s.TimeBase, rate)
+	return videoFilter{f}, err
+}
+
+// FilteredSize opens a graph for frames of 4:2:0, which most are.
+func (videoLibrary) FilteredSize(graph string, s *video.Stream, rate av.Rational) (width, height int, err error) {
+	f, err := NewFilter(graph, s.TimeBase, rate)
+	if err != nil {
+		return 0, 0, err
+	}
+	like := Port{Format: "yuv420p", Width: s.Width, Height: s.Height, Aspect: s.Aspect}
+	if s.Depth > 8 {
+		like.Format = "yuv420p10le"
+	}
+	if err := f.Open(like); err != nil {
+		return 0, 0, err
+	}
+	defer f.Close()
+	return f.Out().Width, f.Out().Height, nil
 }

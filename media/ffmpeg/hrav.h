@@ -248,6 +248,9 @@ typedef struct {
 
 	// Opens a decoder as open does: that of a name, "" being the usual one of the codec, with options as in "name=value:name=value".
 	int (*open_named)(hr_av_decoder **, const char *codec, const char *name, const char *options, const hr_av_stream *, const uint8_t *config, size_t size, char *error);
+
+	// A frame without a head: how many bytes it has, in a format of FFmpeg's name, or an error; and the tag by which the decoder of "rawvideo" knows the format.
+	int64_t (*raw_picture)(const char *format, int32_t width, int32_t height, uint32_t *tag, char *error);
 } hr_av;
 
 enum { HR_AV_OF_GRAPH, HR_AV_OF_ENCODER, HR_AV_OF_CONTAINER };

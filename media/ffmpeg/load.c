@@ -180,3 +180,7 @@ void hr_av_writer_close(const hr_av *lib, hr_av_writer *a) {
 const char *hr_av_writer_format(const hr_av *lib, const char *name) {
 	return lib->writer_format(name);
 }
+
+int64_t hr_av_raw_picture(const hr_av *lib, const char *format, int32_t width, int32_t height, uint32_t *tag, char *error) {
+	return lib->raw_picture(format, width, height, tag, error);
+}

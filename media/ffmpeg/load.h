@@ -55,5 +55,6 @@ int hr_av_writer_write(const hr_av *lib, hr_av_writer *a, const hr_av_coded *b, 
 int hr_av_writer_finish(const hr_av *lib, hr_av_writer *a, char *error);
 void hr_av_writer_close(const hr_av *lib, hr_av_writer *a);
 const char *hr_av_writer_format(const hr_av *lib, const char *name);
+int64_t hr_av_raw_picture(const hr_av *lib, const char *format, int32_t width, int32_t height, uint32_t *tag, char *error);
 
 #endif

@@ -128,11 +128,29 @@ func (*Graph) Pull(int) (int64, error) { return 0, errWithoutC }
 // Frame returns nothing.
 func (*Graph) Frame() (width, height, samples int) { return 0, 0, 0 }
 
-// Image returns none.
-func (*Graph) Image() (i Image, format string) { return i, format }
-
 // Raw returns an error.
 func (*Graph) Raw(b []byte) ([]byte, error) { return b, errWithoutC }
+
+// Filter is never there.
+type Filter struct{ handle }
+
+// NewFilter returns an error: only programs with C can open FFmpeg.
+func NewFilter(string, av.Rational, av.Rational) (*Filter, error) { return nil, errWithoutC }
+
+// Open returns an error.
+func (*Filter) Open(Port) error { return errWithoutC }
+
+// Out returns nothing.
+func (*Filter) Out() *Port { return new(Port) }
+
+// Push returns an error.
+func (*Filter) Push(*Decoder, int64) error { return errWithoutC }
+
+// End returns an error.
+func (*Filter) End(int64) error { return errWithoutC }
+
+// Next returns an error.
+func (*Filter) Next(*video.Frame) (int64, error) { return 0, errWithoutC }
 
 // Encoder is never there.
 type Encoder struct {

@@ -8,7 +8,14 @@ import (
 	"github.com/headrace/headrace/media/ffmpeg"
 )
 
-// beside is a file whose packets go along with streams that are encoded.
+// Beside is a window of a file, whose packets are copied along with streams that are
+// encoded.
+type Beside struct {
+	File   *os.File
+	Window *Window
+}
+
+// beside is such a file on its way.
 type beside struct {
 	*puller
 	moved
@@ -17,22 +24,22 @@ type beside struct {
 	waits  *packets.Packet
 }
 
-// Beside copies packets of a window of a file, unchanged, along with the arrays that are
-// encoded: as far as the first of these has come, and the rest at the end. The file's
-// time begins with its first displayed frame or, without video, with its first sample,
-// as the arrays' times do.
-func (s *Saver) Beside(file *os.File, w *Window) error {
-	of, err := pull(file, w)
+// open adds its streams to a container, after so many others. The file's time begins
+// with its first displayed frame or, without video, with its first sample, as the arrays'
+// times do.
+func (b Beside) open(writer *ffmpeg.Writer, number int) (*beside, error) {
+	of, err := pull(b.File, b.Window)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.beside = &beside{of, from(of.clock.Zero, of.streams), len(s.streams), s.writer, nil}
-	for _, stream := range of.streams {
-		if err := s.writer.Add(&stream); err != nil {
-			return err
+	on := &beside{of, from(of.clock.Zero, of.streams), number, writer, nil}
+	for i := range of.streams {
+		if err := writer.Add(&of.streams[i]); err != nil {
+			on.close()
+			return nil, err
 		}
 	}
-	return nil
+	return on, nil
 }
 
 // write writes the packets up to a time; nil: all.

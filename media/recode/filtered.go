@@ -33,15 +33,11 @@ func OpenFiltered(ctx context.Context, graph string, inputs []Input, w *Window, 
 		}
 		f.feeds = append(f.feeds, in)
 	}
-	return f.open(graph, pictures)
-}
-
-// open makes the graph.
-func (f *Filtered) open(graph, pictures string) (_ *Filtered, err error) {
 	for _, in := range f.feeds {
 		f.ports = append(f.ports, in.Port())
 	}
 	f.ended = make([]bool, len(f.feeds))
+	var err error
 	if f.graph, err = ffmpeg.NewGraph(graph, f.ports, pictures, "flt"); err != nil {
 		f.Close()
 		return nil, err

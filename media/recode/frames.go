@@ -24,7 +24,8 @@ type FramesOptions struct {
 	Pixels media.Options // how they are decoded
 	Steps  []media.Step  // what is done to them; nothing that draws
 	Choice av.Choice
-	Filter string // a graph that frames go through; "": none
+	Filter string     // a graph that frames go through; "": none
+	Raw    *video.Raw // the file is nothing but frames; nil: it has a container
 	// Planes are the layout of frames that stay planes, without a size if they keep
 	// their own; nil: they become images.
 	Planes *yuv.Planes
@@ -71,7 +72,7 @@ func OpenFrames(file *os.File, o FramesOptions) (*Frames, error) {
 	if len(o.Streams) == 0 {
 		o.Streams = []string{"video"}
 	}
-	o.remedy = video.Remedy
+	o.remedy, o.raw = video.Remedy, o.Raw
 	p, err := pull(file, &o.Window)
 	if err != nil {
 		return nil, err
@@ -217,6 +218,15 @@ func (f *Frames) await(ctx context.Context) (bool, error) {
 	}
 	return true, nil
 }
+
+// upcoming implements pictures.
+func (f *Frames) upcoming(ctx context.Context) (second float64, ok bool, err error) {
+	ok, err = f.await(ctx)
+	return f.second(f.waiting), ok, err
+}
+
+// ends implements pictures.
+func (f *Frames) ends() float64 { return f.second(f.end) }
 
 // errWithheld says that frames did not come.
 var errWithheld = errors.New("the decoder withholds them")

@@ -37,7 +37,7 @@ func openHeld(file *os.File, o *SamplesOptions) (*Samples, error) {
 	if err != nil {
 		return nil, err
 	}
-	stream, err := sound.Open(data, track)
+	stream, err := sound.OpenWith(data, sound.Options{Track: track, Choice: o.Choice})
 	if err != nil {
 		return nil, err
 	}

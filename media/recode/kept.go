@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/media/av"
 	"github.com/headrace/headrace/media/sound"
 	"github.com/headrace/headrace/media/sound/coded"
 )
@@ -15,12 +16,12 @@ const mostKept = 1 << 30
 
 // KeptBytes is how many bytes of memory a file takes that is opened with
 // [SamplesOptions.Keep]: of most formats no more than what is decoded of it.
-func KeptBytes(file *os.File) (int64, error) {
+func KeptBytes(file *os.File, c av.Choice) (int64, error) {
 	from, err := sizeOf(file)
 	if err != nil {
 		return 0, err
 	}
-	parts, err := sound.InParts(from)
+	parts, err := sound.InParts(from, c)
 	if err == nil && !parts {
 		parts, err = coded.InPlace(from)
 	}
@@ -41,7 +42,7 @@ func openKept(file *os.File, o *SamplesOptions) (*Samples, error) {
 	if err != nil {
 		return nil, err
 	}
-	stream, err := streamKept(from, track)
+	stream, err := streamKept(from, sound.Options{Track: track, Keep: true, Choice: o.Choice})
 	if err != nil {
 		return nil, err
 	}
@@ -57,13 +58,13 @@ func openKept(file *os.File, o *SamplesOptions) (*Samples, error) {
 }
 
 // streamKept opens a track of a file, in memory only if it has to be there.
-func streamKept(file sized, track int) (sound.Stream, error) {
+func streamKept(file sized, o sound.Options) (sound.Stream, error) {
 	in, err := coded.InPlace(file)
 	if err != nil {
 		return nil, err
 	}
 	if in {
-		r, err := coded.OpenKept(file, track)
+		r, err := coded.OpenKept(file, o)
 		if err != nil {
 			return nil, err // no Recording that is nil
 		}
@@ -77,5 +78,5 @@ func streamKept(file sized, track int) (sound.Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sound.OpenWith(data, sound.Options{Track: track, Keep: true})
+	return sound.OpenWith(data, o)
 }

@@ -22,7 +22,7 @@ func openParts(file *os.File, o *SamplesOptions) (*Samples, error) {
 		return nil, err
 	}
 	if o.Raw == (sound.Raw{}) {
-		if parts, err := sound.InParts(from); err != nil || !parts {
+		if parts, err := sound.InParts(from, o.Choice); err != nil || !parts {
 			return nil, err
 		}
 	}

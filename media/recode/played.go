@@ -33,7 +33,7 @@ func play(from sound.File, o sound.PlayOptions) (sound.Played, error) {
 	if err != nil {
 		return nil, err
 	}
-	what := SamplesOptions{Rate: o.Rate, Channels: o.Channels}
+	what := SamplesOptions{Rate: o.Rate, Channels: o.Channels, Choice: o.Choice}
 	if o.Track >= 0 {
 		what.Streams = []string{fmt.Sprintf("a:%d", o.Track)}
 	}

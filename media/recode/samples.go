@@ -24,6 +24,8 @@ type SamplesOptions struct {
 	Rate, Channels int  // 0: as they are
 	Keep           bool // of a file that is cut off or damaged, what is there comes
 	Raw            sound.Raw
+	Choice         av.Choice
+	Filter         string // a graph that samples go through, before they get rate and channels; "": none
 }
 
 // Samples decodes a recording from its beginning to its end. It has to be closed.
@@ -62,8 +64,8 @@ func OpenSamples(file *os.File, o SamplesOptions) (*Samples, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Samples{flow: &flow{decoding: decoding{packets: p}, total: endless, most: endless}}
-	s.flow.seeks = o.Start != nil
+	s := &Samples{flow: &flow{decoding: decoding{packets: p}, Forward: sound.Forward{Total: sound.Endless}, most: sound.Endless}}
+	s.flow.seeks, s.flow.choice = o.Start != nil, o.Choice
 	s.flow.frames.whole = o.Start == nil && o.End == nil
 	if err = s.flow.frames.begin(p.format, file); err == nil {
 		err = s.flow.open()
@@ -80,6 +82,25 @@ func OpenSamples(file *os.File, o SamplesOptions) (*Samples, error) {
 	}
 	return s, nil
 }
+
+// OpenSound opens samples that go through a graph, or [OpenSamples].
+func OpenSound(file *os.File, o SamplesOptions) (sound.Played, error) {
+	rate, channels := o.Rate, o.Channels
+	if o.Filter != "" {
+		o.Rate, o.Channels = 0, 0
+	}
+	s, err := OpenSamples(file, o)
+	if err != nil {
+		return nil, err
+	}
+	if o.Filter == "" {
+		return s, nil
+	}
+	return sound.FilterPlayed(o.Filter, sound.Aligned{Sound: s, Channels: s.Channels()}, s.Second(), -1, rate, channels)
+}
+
+// Info describes the samples as a recording.
+func (s *Samples) Info() sound.Info { return s.window.Info() }
 
 // Rate is how many samples of each channel come in a second.
 func (s *Samples) Rate() int { return s.window.Rate() }
@@ -124,8 +145,8 @@ func (s *Samples) left() int64 {
 	if s.flow == nil {
 		return s.end - s.first - s.at
 	}
-	if s.flow.total == endless {
-		return endless
+	if s.flow.Total == sound.Endless {
+		return sound.Endless
 	}
 	w, err := sound.NewWindow(s.flow, s.window.Rate(), s.window.Channels())
 	if err != nil {
@@ -145,13 +166,6 @@ func (s *Samples) Close() {
 
 var errNoSamples = fmt.Errorf("%w: no packet of the window gives any samples", media.ErrCorrupt)
 
-// endless is the length of a recording whose end has not come.
-const endless = 1 << 40
-
-// kept is how many samples stay after those that were read: who resamples reads some of
-// them again.
-const kept = 1 << 14
-
 // flow is a recording that is read once, forwards. It implements [sound.Stream].
 type flow struct {
 	decoding
@@ -163,9 +177,8 @@ type flow struct {
 	seeks  bool          // it begins in the middle of the file
 	joined bool          // another recording has begun
 
-	decoded []float32
-	begin   int64 // of decoded
-	total   int64
+	sound.Forward // what is decoded
+
 	most    int64 // samples of the window, at most
 	skip    int64 // samples that are not part of the recording, and come next
 	held    []float32
@@ -189,6 +202,7 @@ func (f *flow) open() error {
 	}
 	t := ffmpeg.Track{Stream: s.Stream, Block: s.Block, Bits: s.Bits, BitRate: s.BitRate}
 	f.opens = t.Decoding()
+	f.opens.Choice = f.choice
 	if f.decoder, err = ffmpeg.NewDecoder(f.opens); err != nil {
 		return err
 	}
@@ -198,7 +212,7 @@ func (f *flow) open() error {
 	if f.begins == nil {
 		f.begins = f.packets.clock.Zero
 	}
-	for f.info.Rate == 0 && f.total == endless { // what the decoder gives is what counts
+	for f.info.Rate == 0 && f.Total == sound.Endless { // what the decoder gives is what counts
 		if err := f.more(); err != nil {
 			return err
 		}
@@ -221,7 +235,7 @@ func (f *flow) limit(end Second) {
 // Info implements sound.Stream.
 func (f *flow) Info() sound.Info {
 	i := f.info
-	i.Samples = f.total
+	i.Samples = f.Total
 	return i
 }
 
@@ -230,23 +244,7 @@ func (f *flow) Close() {}
 
 // Read implements sound.Stream. After the end there is silence.
 func (f *flow) Read(to []float32, from int64) error {
-	channels := int64(f.info.Channels)
-	n := int64(len(to)) / channels
-	for f.begin+int64(len(f.decoded))/channels < from+n && f.total == endless {
-		if err := f.more(); err != nil {
-			return err
-		}
-	}
-	if from < f.begin {
-		return fmt.Errorf("recode: sample %d was read, and is gone: %d is the first", from, f.begin)
-	}
-	at := min((from-f.begin)*channels, int64(len(f.decoded)))
-	clear(to[copy(to, f.decoded[at:]):])
-	if drop := from - kept - f.begin; drop > kept {
-		f.decoded = f.decoded[:copy(f.decoded, f.decoded[drop*channels:])]
-		f.begin += drop
-	}
-	return nil
+	return f.Forward.Read(to, from, f.info.Channels, f.more)
 }
 
 // more decodes a frame.
@@ -361,7 +359,7 @@ func (f *flow) release(more int64) {
 	skip := min(f.skip, n)
 	f.skip -= skip
 	last := max(n-f.heldCut-more, skip)
-	f.decoded = append(f.decoded, f.held[skip*channels:last*channels]...)
+	f.Held = append(f.Held, f.held[skip*channels:last*channels]...)
 	f.held = f.held[:0]
 	f.heldCut = 0
 	f.bound()
@@ -369,9 +367,9 @@ func (f *flow) release(more int64) {
 
 // bound leaves out what is after the window's end.
 func (f *flow) bound() {
-	if over := f.begin + int64(len(f.decoded)/f.info.Channels) - f.most; over > 0 {
-		f.decoded = f.decoded[:max(0, int64(len(f.decoded))-over*int64(f.info.Channels))]
-		f.total = f.most
+	if over := f.Begin + int64(len(f.Held)/f.info.Channels) - f.most; over > 0 {
+		f.Held = f.Held[:max(0, int64(len(f.Held))-over*int64(f.info.Channels))]
+		f.Total = f.most
 	}
 }
 
@@ -384,7 +382,7 @@ func (f *flow) ends() error {
 	if err := f.end(); err != nil || !ok {
 		return err
 	}
-	f.total, f.joined = endless, true
+	f.Total, f.joined = sound.Endless, true
 	f.fed, f.before, f.skip = nil, 0, 0
 	return f.give(&p)
 }
@@ -396,7 +394,7 @@ func (f *flow) changed() error {
 		what = "another recording begins, for the file is a chain of them: split it there. It changes"
 	}
 	at, _ := new(big.Rat).Sub(f.begins, f.packets.clock.Zero).Float64()
-	at += float64(f.begin+int64((len(f.decoded)+len(f.held))/f.info.Channels)) / float64(f.info.Rate)
+	at += float64(f.Begin+int64((len(f.Held)+len(f.held))/f.info.Channels)) / float64(f.info.Rate)
 	return fmt.Errorf("%w: at %.3f s %s from %d channels at %d samples a second to %d at %d",
 		media.ErrUnsupported, at, what, f.info.Channels, f.info.Rate, s.Channels, s.Rate)
 }
@@ -415,9 +413,9 @@ func (f *flow) end() error {
 	}
 	f.release(more)
 	if f.info.Channels == 0 {
-		f.total = 0
+		f.Total = 0
 		return nil
 	}
-	f.total = min(f.total, f.begin+int64(len(f.decoded))/int64(f.info.Channels))
+	f.Total = min(f.Total, f.Begin+int64(len(f.Held))/int64(f.info.Channels))
 	return nil
 }

@@ -22,6 +22,7 @@ type Saved struct {
 	Filter          string // a graph that frames go through first; "": none
 	Format          string // of frames or samples that the encoder is given; "": the best
 	Tags            Tags   // that its options name
+	Planes          bool   // frames keep their numbers, and tags say what these are
 }
 
 // Saver encodes arrays into a container. It has to be closed.
@@ -29,8 +30,6 @@ type Saver struct {
 	writer  *ffmpeg.Writer
 	streams []*saving
 	beside  *beside // packets of a file; nil: none
-	options string  // of the container, until it has begun
-	begun   bool
 }
 
 // saving is a stream on its way: graph, encoder, writer.
@@ -43,22 +42,24 @@ type saving struct {
 	pts     int64
 	each    int // bytes of a sample of all channels; 0: none came yet
 	packet  packets.Packet
+	bits    int // of the samples of frames that keep their numbers
 
 	container string
 	cut       uint32 // samples at the end so far that are not part of the recording
 }
 
-// NewSaver begins a container in an empty file.
-func NewSaver(out *os.File, to Container, streams []Saved) (*Saver, error) {
+// NewSaver begins a container in an empty file. Packets of the file beside, unless that
+// is nil, are copied as far as the first stream has come, and the rest at the end.
+func NewSaver(out *os.File, to Container, streams []Saved, beside *Beside) (*Saver, error) {
 	s := new(Saver)
-	if err := s.open(out, to, streams); err != nil {
+	if err := s.open(out, to, streams, beside); err != nil {
 		s.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *Saver) open(out *os.File, to Container, streams []Saved) (err error) {
+func (s *Saver) open(out *os.File, to Container, streams []Saved, beside *Beside) (err error) {
 	if s.writer, err = ffmpeg.NewWriter(out, to.Format); err != nil {
 		return err
 	}
@@ -72,17 +73,12 @@ func (s *Saver) open(out *os.File, to Container, streams []Saved) (err error) {
 			return err
 		}
 	}
-	s.options = to.Options
-	return nil
-}
-
-// begin begins the container, which knows all streams then.
-func (s *Saver) begin() error {
-	if s.begun {
-		return nil
+	if beside != nil {
+		if s.beside, err = beside.open(s.writer, len(streams)); err != nil {
+			return err
+		}
 	}
-	s.begun = true
-	return s.writer.Begin(s.options)
+	return s.writer.Begin(to.Options)
 }
 
 // open makes the graph first, which says what the encoder is given.
@@ -95,7 +91,12 @@ func (s *saving) open() error {
 		return fmt.Errorf("%w: the codec %s is for %s", media.ErrUnsupported, s.Codec,
 			map[bool]string{true: "sound", false: "images"}[takes.Audio])
 	}
-	formats := cmp.Or(s.Format, s.formats(takes.Formats))
+	formats, matrix, reach := cmp.Or(s.Format, s.formats(takes.Formats)), 0, 0
+	if s.Planes {
+		if formats, matrix, reach, err = s.untouched(takes.Formats); err != nil {
+			return err
+		}
+	}
 	graph := cmp.Or(s.Filter, map[bool]string{true: "anull", false: "null"}[takes.Audio])
 	if rate := rateFor(s.From.Rate, takes.Rates); rate != s.From.Rate {
 		graph += fmt.Sprintf(",aresample=%d", rate)
@@ -106,8 +107,7 @@ func (s *saving) open() error {
 	if n := len(s.graph.Outputs); n != 1 || s.graph.Outputs[0].Audio != s.From.Audio {
 		return fmt.Errorf("%w: the filter of a stream must have one output of its kind", media.ErrUnsupported)
 	}
-	matrix, reach := 0, 0
-	if f := s.graph.Outputs[0].Format; !s.From.Audio {
+	if f := s.graph.Outputs[0].Format; !s.From.Audio && !s.Planes {
 		if matrix, reach, err = s.Tags.of(s.Codec, f); err != nil {
 			return err
 		}
@@ -180,9 +180,6 @@ func (s *Saver) Write(ctx context.Context, stream int, data []byte, each int) er
 	if stream < 0 || stream >= len(s.streams) {
 		return fmt.Errorf("recode: there is no stream %d", stream)
 	}
-	if err := s.begin(); err != nil {
-		return err
-	}
 	one := s.streams[stream]
 	if one.From.Audio && one.each == 0 {
 		if err := one.prime(each); err != nil {
@@ -199,6 +196,9 @@ func (s *Saver) Write(ctx context.Context, stream int, data []byte, each int) er
 		}
 		if n*each > len(data) || n == 0 {
 			return fmt.Errorf("recode: %d bytes are not whole frames of %d", len(data), each)
+		}
+		if err := one.fits(data[:n*each]); err != nil {
+			return err
 		}
 		if err := one.graph.Push(0, &one.From, data[:n*each], n, one.pts); err != nil {
 			return err
@@ -278,9 +278,6 @@ func (s *saving) write() error {
 
 // Finish encodes what is left, and ends the container.
 func (s *Saver) Finish() error {
-	if err := s.begin(); err != nil {
-		return err
-	}
 	for _, one := range s.streams {
 		if err := one.flush(); err != nil {
 			return err

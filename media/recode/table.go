@@ -60,7 +60,7 @@ func openTable(file *os.File, o *SamplesOptions) (*Samples, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, at, err := coded.OpenTable(from, f, chosen[0])
+	r, at, err := coded.OpenTable(from, f, chosen[0], o.Choice)
 	if errors.Is(err, mp4.ErrUnsupported) || errors.Is(err, media.ErrUnsupported) {
 		return nil, nil
 	}

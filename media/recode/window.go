@@ -19,6 +19,7 @@ import (
 	"github.com/headrace/headrace/media/ffmpeg"
 	"github.com/headrace/headrace/media/recode/places"
 	"github.com/headrace/headrace/media/sound/coded"
+	"github.com/headrace/headrace/media/video"
 )
 
 // Window says what of a file is wanted.
@@ -29,11 +30,12 @@ type Window struct {
 	// and "audios" all, "v:1" the second of video, "3" by the number among all. None
 	// is all of video and audio.
 
-	all     bool   // what comes before the window is read, too
-	decodes bool   // who takes the packets decodes them, and knows where the window ends
-	wider   int    // so many groups of images more come before the window
-	keeps   bool   // damage is left out
-	remedy  string // against damage
+	all     bool       // what comes before the window is read, too
+	decodes bool       // who takes the packets decodes them, and knows where the window ends
+	wider   int        // so many groups of images more come before the window
+	keeps   bool       // damage is left out
+	remedy  string     // against damage
+	raw     *video.Raw // the file is nothing but frames; nil: it has a container
 }
 
 // Check refuses windows that no file has.
@@ -399,6 +401,9 @@ const remedy = "the command ffmpeg -i OLD -map 0 -c copy NEW makes a file withou
 func takeAll(ctx context.Context, file *os.File, w *Window, begin func(*input) error, put func(*packets.Packet) error) error {
 	if err := w.Check(); err != nil {
 		return err
+	}
+	if w.raw != nil {
+		return takeRaw(ctx, file, w, begin, put)
 	}
 	if err := checkJoined(file); err != nil {
 		return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"math"
+
+	"github.com/headrace/headrace/media/av"
 )
 
 // Played is the sound of a file from some time on, read forwards. It must be closed,
@@ -26,6 +28,7 @@ type PlayOptions struct {
 	Begin, End     float64 // seconds; what comes may begin earlier
 	Rate, Channels int     // 0: as they are
 	Keep           bool    // of a file that is cut off or damaged, what is there is played
+	av.Choice              // of a decoder
 }
 
 // A SilentError says that there is no sound in a window, and why.
@@ -70,28 +73,11 @@ func AlignedAt(s Played, begin float64) Aligned {
 	return Aligned{Sound: s, Channels: s.Channels(), Ahead: int64(math.Round((begin - s.Second()) * float64(s.Rate())))}
 }
 
-// Fill decodes the next samples of all channels, side by side.
+// Fill decodes the next samples of all channels, side by side. After the end there is
+// silence.
 func (a *Aligned) Fill(ctx context.Context, to []float32) error {
-	silent := min(int(max(-a.Ahead, 0))*a.Channels, len(to))
-	clear(to[:silent])
-	a.Ahead += int64(silent / a.Channels)
-	to = to[silent:]
-	if a.Sound == nil {
-		clear(to)
-		return nil
-	}
-
-	for skip := make([]float32, min(max(a.Ahead, 0), 1<<14)*int64(a.Channels)); a.Ahead > 0 && len(to) > 0; {
-		n, err := a.Sound.Next(ctx, skip[:min(int(a.Ahead)*a.Channels, len(skip))])
-		if err != nil {
-			return err
-		}
-		if a.Ahead -= int64(n); n == 0 {
-			a.Ahead = 0 // it has ended
-		}
-	}
 	for len(to) > 0 {
-		n, err := a.Sound.Next(ctx, to[:min(len(to), a.Channels<<16)])
+		n, err := a.Next(ctx, to)
 		if err != nil {
 			return err
 		}
@@ -102,6 +88,31 @@ func (a *Aligned) Fill(ctx context.Context, to []float32) error {
 	}
 	clear(to)
 	return nil
+}
+
+// Next decodes samples as Fill does, and returns the number of each channel: none after
+// the end of the sound.
+func (a *Aligned) Next(ctx context.Context, to []float32) (int, error) {
+	if a.Sound == nil {
+		return 0, nil
+	}
+	if a.Ahead < 0 {
+		n := min(int(-a.Ahead), len(to)/a.Channels)
+		clear(to[:n*a.Channels])
+		a.Ahead += int64(n)
+		return n, nil
+	}
+
+	for skip := make([]float32, min(a.Ahead, 1<<14)*int64(a.Channels)); a.Ahead > 0; {
+		n, err := a.Sound.Next(ctx, skip[:min(int(a.Ahead)*a.Channels, len(skip))])
+		if err != nil {
+			return 0, err
+		}
+		if a.Ahead -= int64(n); n == 0 {
+			a.Ahead = 0 // it has ended
+		}
+	}
+	return a.Sound.Next(ctx, to[:min(len(to), a.Channels<<16)])
 }
 
 // Close gives back what the decoder holds.
@@ -134,4 +145,55 @@ func (p *playedWindow) Next(_ context.Context, to []float32) (int, error) {
 	}
 	p.at += n
 	return int(n), nil
+}
+
+// filteredPlayed is the sound from a second on, after a graph.
+type filteredPlayed struct {
+	*Filtered
+	from  Aligned
+	begin float64
+}
+
+// FilterPlayed has the sound from a second on go through a graph: so many samples of each
+// channel, or all, if that is negative. A rate or channels of 0 are those of the
+// graph. It is closed with the result, and if that fails.
+func FilterPlayed(graph string, from Aligned, begin float64, count int64, rate, channels int) (Played, error) {
+	in := Info{Rate: from.Sound.Rate(), Channels: from.Channels}
+	if s, ok := from.Sound.(interface{ Info() Info }); ok {
+		in.Mask = s.Info().Mask
+	}
+	p := &filteredPlayed{from: from, begin: begin}
+	f, err := NewFiltered(graph, in, func(ctx context.Context, to []float32) (int, error) {
+		n := int64(len(to) / in.Channels)
+		if count >= 0 {
+			n = min(n, count)
+		}
+		if n == 0 {
+			return 0, nil
+		}
+		k, err := p.from.Next(ctx, to[:n*int64(in.Channels)])
+		count -= int64(k)
+		return k, err
+	}, rate, channels)
+	if err != nil {
+		from.Close()
+		return nil, err
+	}
+	p.Filtered = f
+	return p, nil
+}
+
+// Second implements [Played].
+func (p *filteredPlayed) Second() float64 { return p.begin + float64(p.at)/float64(p.Rate()) }
+
+// Damaged implements [Patched].
+func (p *filteredPlayed) Damaged() bool {
+	is, ok := p.from.Sound.(Patched)
+	return ok && is.Damaged()
+}
+
+// Close implements [Played].
+func (p *filteredPlayed) Close() {
+	p.Filtered.Close()
+	p.from.Close()
 }

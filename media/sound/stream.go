@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/headrace/headrace/media/av"
 	"github.com/headrace/headrace/media/av/mpa"
 )
 
@@ -33,6 +34,8 @@ type Options struct {
 	Track int  // counted from 0; -1: the one that the file names as default
 	Keep  bool // of a file that is cut off or damaged, what is there is read
 	Raw   Raw  // the file is nothing but samples
+
+	av.Choice // of a decoder
 }
 
 // Remedy is what users can do about a recording that is cut off or damaged.
@@ -60,6 +63,10 @@ type Format struct {
 	// Within reports whether a recording begins somewhere in the first bytes of a file
 	// that no format knows. Nil: it cannot.
 	Within func(file []byte) bool
+
+	// Decoded says that a decoder can be chosen for files of the format. Others need
+	// none.
+	Decoded bool
 
 	// Tagged says that the format skips tags of ID3 before its files itself. Those before
 	// files of others are left out.
@@ -121,6 +128,13 @@ func OpenWith(file []byte, o Options) (Stream, error) {
 		return opensRaw(InMemory(file), o)
 	}
 	all, skip, err := formatsOf(file, bytes.NewReader(file))
+	if err == nil && o.Choice != (av.Choice{}) {
+		name := all[0].Name
+		if all = slices.DeleteFunc(all, func(f Format) bool { return !f.Decoded }); len(all) == 0 {
+			err = fmt.Errorf("sound: files of the format %s have no decoder that could be chosen: "+
+				"leave decoder and decoder_options out", name)
+		}
+	}
 	for _, f := range all {
 		s, wrong := f.Open(file[skip:], o)
 		switch {
@@ -140,8 +154,12 @@ func OpenWith(file []byte, o Options) (Stream, error) {
 // LeastHead is how many of its first bytes tell whether a file can be read in parts.
 const LeastHead = 64
 
-// InParts reports whether [OpenAt] can open a file.
-func InParts(file File) (bool, error) {
+// InParts reports whether [OpenAt] can open a file. Those for which a decoder is chosen
+// are opened in memory.
+func InParts(file File, c av.Choice) (bool, error) {
+	if c != (av.Choice{}) {
+		return false, nil
+	}
 	head, all, file, err := inParts(file)
 	if errors.Is(err, ErrUnknown) || err == nil && all[0].OpenAt == nil {
 		return false, nil

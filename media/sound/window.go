@@ -48,6 +48,11 @@ func (w *Window) Rate() int { return w.rate }
 // Channels is how many come out.
 func (w *Window) Channels() int { return w.channels }
 
+// Info describes the output as a recording.
+func (w *Window) Info() Info {
+	return Info{Rate: w.rate, Channels: w.channels, Samples: w.samples, Mask: w.stream.Info().Mask}
+}
+
 // Damaged reports whether the recording is, as far as it was read.
 func (w *Window) Damaged() bool { return Damaged(w.stream) }
 

@@ -208,7 +208,11 @@ func openOther(file File, stream int) (v *Video, err error) {
 	if err != nil {
 		return nil, err
 	}
+	return found(file, c, stream)
+}
 
+// found is a video of the packets that were found in a file.
+func found(file File, c *Container, stream int) (v *Video, err error) {
 	i, err := choose(c.Tracks, stream)
 	if err != nil {
 		return nil, err

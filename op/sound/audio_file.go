@@ -14,6 +14,7 @@ import (
 type audioFile struct {
 	store.File
 	env  *core.Env
+	args *DecodeAudio
 	data *[]byte // all of it, where its format is not read in parts; nil: it is
 	read int64   // bytes so far
 }
@@ -54,7 +55,7 @@ func (p *ReadAudio) Open(ctx context.Context, it *record.Record) error {
 		if err != nil {
 			return err
 		}
-		f := &audioFile{File: file, env: p.Env}
+		f := &audioFile{File: file, env: p.Env, args: p.Args}
 		if p.Args.Raw().Format != "" { // any part of it can be read
 			it.Opened = f
 			return nil
@@ -72,7 +73,7 @@ func (p *ReadAudio) Open(ctx context.Context, it *record.Record) error {
 // begin reads the file, unless it is read in parts. It waits for the bytes that this
 // takes.
 func (f *audioFile) begin(ctx context.Context, it *record.Record) (lacks, err error) {
-	if parts, err := sound.InParts(f); parts || err != nil {
+	if parts, err := sound.InParts(f, f.args.Choice()); parts || err != nil {
 		return nil, err
 	}
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/media/av"
 	"github.com/headrace/headrace/media/sound"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
@@ -48,6 +49,10 @@ type DecodeAudio struct {
 
 	Format        string `json:"format,omitempty"`
 	FormatOptions string `json:"format_options,omitempty" python:"options"`
+
+	Filter         string `json:"filter,omitempty"`
+	Decoder        string `json:"decoder,omitempty" doc:"FFmpeg's name of the decoder, as in 'libopus'; by default its usual one"`
+	DecoderOptions string `json:"decoder_options,omitempty" python:"options" doc:"the decoder's options, as in 'drc_scale=0'"`
 }
 
 // Docs implements [argument.Documented].
@@ -68,6 +73,8 @@ func (*DecodeAudio) Docs() map[string]string {
 		"format": "files are nothing but samples, of this format, by FFmpeg's name: 's16le', 'f32le', 'mulaw' and others; by " +
 			"default the content tells",
 		"format_options": "of raw samples: 'sample_rate=16000:channels=1'; by default rate and channels, 1 if that is not set",
+		"filter": "a graph of FFmpeg filters for the window's samples, as in 'highpass=200,volume=2', before rate and channels are " +
+			"made. With duration, what it makes is cut to that, and short is about less",
 		"layout": "T: [time], the default with one channel; TC: [time, channels], the default otherwise; CT: " +
 			"[channels, time]",
 	}
@@ -82,6 +89,11 @@ func (d DecodeAudio) Complete() recipe.Args {
 		}
 	}
 	return &d
+}
+
+// Choice is the decoder.
+func (d *DecodeAudio) Choice() av.Choice {
+	return av.Choice{Decoder: d.Decoder, Options: d.DecoderOptions}
 }
 
 // Samples returns the number of samples of a channel in a window, at a rate; -1: all of
@@ -142,6 +154,10 @@ func (d *DecodeAudio) check() error {
 		errs = append(errs, recipe.Wrong("window", "says where the window is, and silence what is missing: leave out start and short"))
 	}
 	errs = append(errs, d.checkRaw())
+	if d.Format != "" && d.Choice() != (av.Choice{}) {
+		errs = append(errs, recipe.Wrong("decoder",
+			"is for coded audio, but format is %q: leave decoder and decoder_options out", d.Format))
+	}
 	if d.Layout == "T" && (d.Channels == nil || *d.Channels != 1) {
 		errs = append(errs, recipe.Wrong("layout", "is \"T\", which has one channel: set channels=1, or use \"TC\""))
 	}

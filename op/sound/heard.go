@@ -46,40 +46,59 @@ func OpenHeard(file sound.File, begin, end float64, args *DecodeAudio) (*Heard, 
 }
 
 func (h *Heard) open(file sound.File, begin, end float64, args *DecodeAudio) error {
-	parts, err := sound.InParts(file)
+	if args.Duration != nil {
+		end = begin + *args.Duration
+	}
+	from, rate, err := alignedAt(file, begin, end, args)
 	if err != nil {
 		return err
+	}
+	h.rate, h.sound = rate, from
+	if args.Filter == "" || from.Sound == nil { // what is silent stays so
+		return nil
+	}
+	count := int64(math.Round((end - begin) * float64(rate)))
+	f, err := sound.FilterPlayed(args.Filter, from, begin, count, argument.OrElse(args.Rate, 0), argument.OrElse(args.Channels, 0))
+	if err != nil {
+		return err
+	}
+	h.rate, h.sound = f.Rate(), sound.Aligned{Sound: f, Channels: f.Channels()}
+	return nil
+}
+
+// alignedAt returns the sound from a second to another, and its rate.
+func alignedAt(file sound.File, begin, end float64, args *DecodeAudio) (from sound.Aligned, rate int, err error) {
+	parts, err := sound.InParts(file, args.Choice())
+	if err != nil {
+		return from, 0, err
 	}
 	if parts { // no format with video is
 		w, err := openAudio(func(o sound.Options) (sound.Stream, error) { return sound.OpenAt(file, o) }, args)
 		if err != nil {
-			return err
+			return from, 0, err
 		}
 		at := int64(math.Round(begin * float64(w.Rate())))
-		h.rate = w.Rate()
-		h.sound = sound.Aligned{Sound: sound.PlayWindow(w, max(at, 0)), Channels: w.Channels(), Ahead: min(at, 0)}
-		return nil
+		return sound.Aligned{Sound: sound.PlayWindow(w, max(at, 0)), Channels: w.Channels(), Ahead: min(at, 0)}, w.Rate(), nil
 	}
 
-	if args.Duration != nil {
-		end = begin + *args.Duration
-	}
 	o := sound.PlayOptions{
 		Track: argument.OrElse(args.Stream, -1), Begin: begin - sound.Margin, End: end + sound.Margin,
 		Rate: argument.OrElse(args.Rate, 0), Channels: argument.OrElse(args.Channels, 0), Keep: args.Damaged == "keep",
+		Choice: args.Choice(),
+	}
+	if args.Filter != "" { // which rate and channels follow
+		o.Rate, o.Channels = 0, 0
 	}
 	s, err := sound.Play(file, o)
 	// A video without sound is not an error: its clip is silent. Silence has no rate of
 	// its own, so the arguments have to give one.
-	if silent := (*sound.SilentError)(nil); errors.As(err, &silent) && o.Rate > 0 {
-		h.rate, h.sound.Channels = o.Rate, max(o.Channels, 1)
-		return nil
+	if silent := (*sound.SilentError)(nil); errors.As(err, &silent) && args.Rate != nil {
+		return sound.Aligned{Channels: max(argument.OrElse(args.Channels, 0), 1)}, *args.Rate, nil
 	}
 	if err != nil {
-		return err
+		return from, 0, err
 	}
-	h.rate, h.sound = s.Rate(), sound.AlignedAt(s, begin)
-	return nil
+	return sound.AlignedAt(s, begin), s.Rate(), nil
 }
 
 // Rate returns the samples of each channel in a second.

@@ -155,10 +155,14 @@ func (p *ReadAudio) put(it *record.Record, data []byte, shape tensor.Shape) {
 func (p *ReadAudio) Foresee(it *record.Record, _ *core.Tool) int64 {
 	if p.Type.Fixed() {
 		n, _ := p.Type.Shape.Bytes(p.Type.DType) // checked with the recipe
-		if p.Last {
-			return n
+		more := int64(0)
+		if p.Args.Filter != "" { // what it makes is held, too
+			more = 2 * n
 		}
-		return 2 * n
+		if p.Last {
+			return n + more
+		}
+		return 2*n + more
 	}
 	if p.ByPath() && it.Opened == nil {
 		return 0
@@ -172,5 +176,9 @@ func (p *ReadAudio) Foresee(it *record.Record, _ *core.Tool) int64 {
 	if most := p.Args.Samples(w.Rate()); most >= 0 {
 		n = min(n, most)
 	}
-	return 2 * n * int64(w.Channels()) * 4
+	bytes := 2 * n * int64(w.Channels()) * 4
+	if p.Args.Filter != "" {
+		bytes *= 2
+	}
+	return bytes
 }

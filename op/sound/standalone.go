@@ -2,6 +2,7 @@ package sound
 
 import (
 	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/media/av"
 	"github.com/headrace/headrace/media/sound"
 	"github.com/headrace/headrace/recipe"
 )
@@ -51,15 +52,41 @@ func (s Standalone) Open(open func(sound.Options) (sound.Stream, error)) (*Audio
 	return OpenAudio(open, s.args, nil)
 }
 
-// OpenWhole opens a recording as it is stored, whatever window is asked for.
-func (s Standalone) OpenWhole(open func(sound.Options) (sound.Stream, error)) (*AudioWindow, error) {
-	args := &DecodeAudio{Stream: s.args.Stream, Damaged: s.args.Damaged, Layout: "TC", Short: "keep", DType: "float32",
-		Format: s.args.Format, FormatOptions: s.args.FormatOptions}
-	if raw := s.args.Raw(); raw.Format != "" {
-		args.Rate, args.Channels = &raw.Rate, &raw.Channels
-	}
-	return OpenAudio(open, args, nil)
+// AudioInfo describes a recording: its rate and channels, which are those after a filter,
+// and its samples before that.
+type AudioInfo struct {
+	Rate     int   `json:"sample_rate"`
+	Channels int   `json:"channels"`
+	Samples  int64 `json:"samples"`
 }
+
+// Describe describes a recording as it is stored, whatever window is asked for. Open
+// opens a track.
+func (s Standalone) Describe(open func(sound.Options) (sound.Stream, error)) (i AudioInfo, err error) {
+	args := *s.args
+	args.Rate, args.Channels, args.Filter = nil, nil, ""
+	w, err := openAudio(open, &args)
+	if err != nil {
+		return i, err
+	}
+	defer w.Close()
+	i = AudioInfo{w.Rate(), w.Channels(), w.Samples()}
+	if s.args.Filter != "" {
+		g, err := sound.NewGraph(s.args.Filter, w.Info())
+		if err != nil {
+			return i, err
+		}
+		defer g.Close()
+		i.Rate, i.Channels = g.Rate(), g.Channels()
+	}
+	return i, nil
+}
+
+// Choice returns the decoder.
+func (s Standalone) Choice() av.Choice { return s.args.Choice() }
+
+// Filter returns the graph that samples go through; "": none.
+func (s Standalone) Filter() string { return s.args.Filter }
 
 // OpenHeard opens the audio of a file from one second to another, as [OpenHeard] does.
 func (s Standalone) OpenHeard(file sound.File, begin, end float64) (*Heard, error) {

@@ -21,36 +21,59 @@ type AudioWindow struct {
 // complete and checked. Random draws where a random window begins: a number from 0 to
 // below n.
 func OpenAudio(open func(sound.Options) (sound.Stream, error), args *DecodeAudio, random func(n int) int) (*AudioWindow, error) {
+	a, err := openWindow(open, args, random)
+	if err == nil && args.Filter != "" {
+		a, err = a.filtered()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if a.n > math.MaxInt32/int64(a.Channels()) {
+		a.Close()
+		return nil, fmt.Errorf("headrace: the recording has %d samples of %d channels: set duration to read less of it", a.n, a.Channels())
+	}
+	return a, nil
+}
+
+// openWindow opens a window: as it is stored, if a filter follows.
+func openWindow(open func(sound.Options) (sound.Stream, error), args *DecodeAudio, random func(n int) int) (*AudioWindow, error) {
 	w, err := openAudio(open, args)
 	if err != nil {
 		return nil, err
 	}
 	a := &AudioWindow{Window: w, args: args}
-	if err := a.place(random); err != nil {
+	short := args.Short
+	if args.Filter != "" { // whose result it is about
+		short = "keep"
+	}
+	if err := a.place(random, short); err != nil {
 		w.Close()
 		return nil, err
-	}
-	if a.n > math.MaxInt32/int64(w.Channels()) {
-		w.Close()
-		return nil, fmt.Errorf("headrace: the recording has %d samples of %d channels: set duration to read less of it", a.n, w.Channels())
 	}
 	return a, nil
 }
 
 func openAudio(open func(sound.Options) (sound.Stream, error), args *DecodeAudio) (*sound.Window, error) {
-	s, err := open(sound.Options{Track: argument.OrElse(args.Stream, -1), Keep: args.Damaged == "keep", Raw: args.Raw()})
+	s, err := open(sound.Options{
+		Track: argument.OrElse(args.Stream, -1), Keep: args.Damaged == "keep", Raw: args.Raw(), Choice: args.Choice(),
+	})
 	if err != nil {
 		return nil, err
 	}
-	w, err := sound.NewWindow(s, argument.OrElse(args.Rate, 0), argument.OrElse(args.Channels, 0))
+	rate, channels := argument.OrElse(args.Rate, 0), argument.OrElse(args.Channels, 0)
+	if args.Filter != "" {
+		rate, channels = 0, 0
+	}
+	w, err := sound.NewWindow(s, rate, channels)
 	if err != nil {
 		s.Close()
 	}
 	return w, err
 }
 
-// place finds the start and the length of the window.
-func (a *AudioWindow) place(random func(n int) int) error {
+// place finds the start and the length of the window. Short is for shorter
+// recordings.
+func (a *AudioWindow) place(random func(n int) int, short string) error {
 	all := a.Samples()
 	if a.args.Offset != nil {
 		a.from = min(SamplesOf(*a.args.Offset, a.Rate()), all)
@@ -70,8 +93,13 @@ func (a *AudioWindow) place(random func(n int) int) error {
 		}
 	}
 
-	if have := all - a.from; have < a.n {
-		switch a.args.Short {
+	return a.fit(short, all-a.from)
+}
+
+// fit has a window of which so many samples are there be what is asked for.
+func (a *AudioWindow) fit(short string, have int64) error {
+	if have < a.n {
+		switch short {
 		case "keep":
 			a.n = have
 		case "error":
@@ -79,7 +107,7 @@ func (a *AudioWindow) place(random func(n int) int) error {
 		case "repeat":
 			if have == 0 {
 				return fmt.Errorf("headrace: there is nothing to repeat: the recording has %d samples, "+
-					"and the window begins at %d", all, a.from)
+					"and the window begins at %d", a.Samples(), a.from)
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"iter"
+	"math"
 	"slices"
 	"sync/atomic"
 
@@ -176,6 +177,6 @@ func (a *VideoApart) frames(it *record.Record, t *core.Tool, o *opened, number i
 	if a.env.Ledger && drawn {
 		it.Drew(a.name, map[string]any{"frames": o.frames})
 	}
-	o.clip, err = o.clipOf(a.args)
+	o.clip, err = o.clipOf(a.args, math.NaN())
 	return err
 }

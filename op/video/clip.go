@@ -49,7 +49,7 @@ func openClip(file video.File, args *DecodeVideo, native *video.Native, list Fra
 	if err := c.pick(args, list); err != nil {
 		return nil, err
 	}
-	if c.clip, err = c.clipOf(args); err != nil {
+	if c.clip, err = c.clipOf(args, math.NaN()); err != nil {
 		return nil, err
 	}
 	if err := media.MakePlan(c.info(), c.decode, steps, nil, &c.plan); err != nil {
@@ -82,22 +82,29 @@ func IndexedVideo(file video.File, path string, warn func(message string)) video
 	return index.Of(file, path, warn)
 }
 
-// openVideo opens the stream that the arguments name, to be decoded as they say.
+// openVideo opens the stream that the arguments name, to be decoded as they say: that
+// which players show, if they name none. If damaged frames are kept, the file may be cut
+// off.
 func openVideo(file video.File, args *DecodeVideo) (*video.Video, error) {
-	v, err := OpenVideo(file, args.Stream, args.Damaged == "keep")
+	keeps, stream := args.Damaged == "keep", argument.OrElse(args.Stream, -1)
+	v, err := open(file, args, keeps, stream)
 	if err == nil {
 		v.Stream.Choice = args.Choice()
 	}
 	return v, err
 }
 
-// OpenVideo opens a stream of a file: nil is that which players show. If it keeps what is
-// damaged, the file may be cut off.
-func OpenVideo(file video.File, stream *int, keeps bool) (*video.Video, error) {
-	if keeps {
-		return video.OpenKept(file, argument.OrElse(stream, -1))
+func open(file video.File, args *DecodeVideo, keeps bool, stream int) (*video.Video, error) {
+	raw, _ := args.Raw() // checked
+	switch {
+	case raw != nil && keeps:
+		return video.OpenRawKept(file, *raw, stream)
+	case raw != nil:
+		return video.OpenRaw(file, *raw, stream)
+	case keeps:
+		return video.OpenKept(file, stream)
 	}
-	return video.Open(file, argument.OrElse(stream, -1))
+	return video.Open(file, stream)
 }
 
 func (c *VideoClip) pick(args *DecodeVideo, list FrameList) error {

@@ -100,7 +100,7 @@ func TestDescriptions(t *testing.T) {
 			}
 			frames++
 		}
-		v, err := opvideo.OpenVideo(video.Bytes(testvideo.Read(t, name)), nil, false)
+		v, err := video.Open(video.Bytes(testvideo.Read(t, name)), -1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -68,6 +68,9 @@ type DecodeVideo struct {
 	Filter         string `json:"filter,omitempty"`
 	Decoder        string `json:"decoder,omitempty" doc:"FFmpeg's name of the decoder, as in 'libdav1d'; by default its usual one"`
 	DecoderOptions string `json:"decoder_options,omitempty" python:"options"`
+
+	Format        string `json:"format,omitempty"`
+	FormatOptions string `json:"format_options,omitempty" python:"options"`
 }
 
 // Docs implements [argument.Documented].
@@ -106,6 +109,8 @@ func (*DecodeVideo) Docs() map[string]string {
 			"as enter it",
 		"decoder_options": "the decoder's options, as in 'threads=4:framethreads=2'. One thread is the default, as a loader decodes " +
 			"as many videos at once as there are cores",
+		"format":         "'rawvideo': files are nothing but frames, which 'format_options' describes; by default the content tells",
+		"format_options": "of raw frames: 'video_size=64x48:pixel_format=yuv420p:framerate=25'; 25 frames a second is the default",
 	}
 }
 
@@ -213,9 +218,18 @@ func (d *DecodeVideo) PlanesOf(width, height int) yuv.Planes {
 // Form returns the form of clips.
 func (d *DecodeVideo) Form() media.Form {
 	f := d.Options().Form()
+	raw, _ := d.Raw() // which says the size
+	known := raw != nil && d.Filter == ""
+	if known {
+		f.Height, f.Width = raw.Height, raw.Width
+	}
 	if d.Planes() {
-		f = video.PlanesForm(d.PlanesOf(1, 1))
-		if d.Size.Height == 0 {
+		width, height := 1, 1
+		if known {
+			width, height = raw.Width, raw.Height
+		}
+		f = video.PlanesForm(d.PlanesOf(width, height))
+		if d.Size.Height == 0 && !known {
 			f.Height, f.Width = media.Unknown, media.Unknown
 		}
 	}
@@ -267,6 +281,8 @@ func (d *DecodeVideo) Completed() (*DecodeVideo, error) {
 	if d.Filter != "" {
 		errs = append(errs, d.checkFilter())
 	}
+	_, err := d.Raw()
+	errs = append(errs, err)
 	if d.Matrix != "" && !d.Planes() {
 		errs = append(errs, recipe.Wrong("matrix", "is for planes, as of color \"nv12\", but color is %q", d.Color))
 	}

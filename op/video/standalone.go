@@ -90,9 +90,16 @@ func (s Standalone) Filter() string { return s.args.Filter }
 // Choice returns the decoder.
 func (s Standalone) Choice() av.Choice { return s.args.Choice() }
 
+// Raw returns how frames are stored in a file that has nothing else; nil: it has a
+// container. The arguments must be checked.
+func (s Standalone) Raw() *video.Raw {
+	raw, _ := s.args.Raw()
+	return raw
+}
+
 // Describe describes a video.
 func (s Standalone) Describe(file video.File) (VideoInfo, error) {
-	v, err := OpenVideo(file, s.args.Stream, false)
+	v, err := openVideo(file, s.args)
 	if err != nil {
 		return VideoInfo{}, err
 	}

@@ -157,11 +157,12 @@ func (v *Video) open(ctx context.Context, it *record.Record, o *opened) (err err
 
 // pick says which frames are taken.
 func (v *Video) pick(it *record.Record, t *core.Tool, o *opened) (err error) {
-	clip := v.clip
+	clip, at := v.clip, math.NaN()
 	if v.at.Kind == record.Numbers {
-		if clip.Seconds, err = v.seconds(it); err != nil {
+		if at, err = v.seconds(it); err != nil {
 			return err
 		}
+		clip.Seconds = at
 	}
 	draws := uint32(0)
 	line := &o.video.Table.Line
@@ -186,14 +187,15 @@ func (v *Video) pick(it *record.Record, t *core.Tool, o *opened) (err error) {
 	if v.env.Ledger && draws > 0 {
 		it.Drew(v.name, map[string]any{"frames": o.frames})
 	}
-	o.clip, err = o.clipOf(v.args)
+	o.clip, err = o.clipOf(v.args, at)
 	return err
 }
 
-// clipOf is the clip of the frames that are taken.
-func (o *opened) clipOf(args *DecodeVideo) (_ *video.Clip, err error) {
+// clipOf is the clip of the frames that are taken, which begins at a second that a field
+// has; NaN: none has it.
+func (o *opened) clipOf(args *DecodeVideo, at float64) (_ *video.Clip, err error) {
 	if args.Filter != "" {
-		if o.at = math.NaN(); args.Offset != nil {
+		if o.at = at; args.Offset != nil {
 			o.at = *args.Offset
 		}
 		if o.filtered.Width, o.filtered.Height, err = o.video.FilteredSize(args.Filter); err != nil {

@@ -54,6 +54,9 @@ type VideoClips struct {
 	Filter         string `json:"filter,omitempty" doc:"as for decode_video: each clip goes through a graph of its own"`
 	Decoder        string `json:"decoder,omitempty" doc:"as for decode_video"`
 	DecoderOptions string `json:"decoder_options,omitempty" python:"options" doc:"as for decode_video"`
+
+	Format        string `json:"format,omitempty" doc:"as for decode_video"`
+	FormatOptions string `json:"format_options,omitempty" python:"options" doc:"as for decode_video"`
 }
 
 // Docs implements [argument.Documented].
@@ -93,7 +96,7 @@ func (v *VideoClips) One() *DecodeVideo {
 		Field: v.Field, To: v.To, Stream: v.Stream, Frames: v.Frames, Stride: v.Stride, FPS: v.FPS,
 		Start: v.Start, Short: v.Short, Times: v.Times, Window: v.Window, Orient: v.Orient, Aspect: v.Aspect, Mode: v.Mode, DType: v.DType,
 		Color: v.Color, Size: v.Size, Matrix: v.Matrix, Damaged: v.Damaged, Mask: v.Mask, MaxPixels: v.MaxPixels,
-		Filter: v.Filter, Decoder: v.Decoder, DecoderOptions: v.DecoderOptions,
+		Filter: v.Filter, Decoder: v.Decoder, DecoderOptions: v.DecoderOptions, Format: v.Format, FormatOptions: v.FormatOptions,
 	}
 	if d.Short == "drop" {
 		d.Short = "error"

@@ -135,10 +135,13 @@ int hr_encoder_open(hr_av_encoder **to, const hr_av_track **out, int32_t *sample
 		result = set(e->codec, how);
 	if (result >= 0)
 		result = av_dict_parse_string(&given, options, "=", ":", 0);
-	if (result >= 0)
+	const int threads = hr_bound_threads(given, "an encoder", error);
+	if (result >= 0 && threads >= 0)
 		result = avcodec_open2(e->codec, codec, &given);
 	const AVDictionaryEntry *left = av_dict_get(given, "", NULL, AV_DICT_IGNORE_SUFFIX);
-	if (result >= 0 && left != NULL) {
+	if (threads < 0) {
+		result = threads;
+	} else if (result >= 0 && left != NULL) {
 		snprintf(error, HR_AV_TEXT, "the encoder %s has no option %.100s", codec->name, left->key);
 		result = HR_AV_UNSUPPORTED;
 	} else if (result < 0 || (result = avcodec_parameters_from_context(told, e->codec)) < 0 || (result = hr_tell_parameters(told, e->codec->time_base, &e->out)) < 0)

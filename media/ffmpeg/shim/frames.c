@@ -37,6 +37,18 @@ static int kind_of(const AVPixFmtDescriptor *p) {
 	return colours == 1 ? HR_AV_GRAY : p->flags & AV_PIX_FMT_FLAG_RGB ? HR_AV_RGB : HR_AV_YUV;
 }
 
+int64_t hr_raw_picture(const char *format, int32_t width, int32_t height, uint32_t *tag, char *error) {
+	const enum AVPixelFormat f = av_get_pix_fmt(format);
+	const AVPixFmtDescriptor *p = av_pix_fmt_desc_get(f);
+	if (p == NULL)
+		return hr_told(HR_AV_UNSUPPORTED, error, "there is no pixel format ", format);
+	*tag = avcodec_pix_fmt_to_codec_tag(f);
+	if (kind_of(p) == HR_AV_OTHER || *tag == 0)
+		return hr_told(HR_AV_UNSUPPORTED, error, "raw frames are not read in this pixel format, so convert them with the ffmpeg command: ", format);
+	int n = av_image_get_buffer_size(f, width, height, 1);
+	return n > 0 ? n : hr_failed(n, error);
+}
+
 static void tell_picture(const AVFrame *f, hr_av_frame *to) {
 	const AVPixFmtDescriptor *p = av_pix_fmt_desc_get(f->format);
 	to->width = f->width;

@@ -191,18 +191,34 @@ static int without_decoder(enum AVCodecID id, const char *codec, const char *nam
 	return HR_AV_UNSUPPORTED;
 }
 
+// FFmpeg reads numbers as expressions, such as 0x100, 2k or 1e6*2, which are more than their first digits.
+static int is_count(const char *text, long most) {
+	size_t n = strspn(text, "0123456789");
+	return strcmp(text, "auto") == 0 || (n > 0 && n < 9 && text[n] == 0 && atol(text) <= most);
+}
+
+int hr_bound_threads(const AVDictionary *options, const char *who, char *error) {
+	enum { most = 64 }; // each holds frames
+	const AVDictionaryEntry *e = NULL;
+	while ((e = av_dict_get(options, "", e, AV_DICT_IGNORE_SUFFIX)) != NULL)
+		if (strstr(e->key, "threads") != NULL && !is_count(e->value, most)) {
+			snprintf(error, HR_AV_TEXT, "%s may have 64 threads, in plain digits, not %.60s", who, e->value);
+			return HR_AV_UNSUPPORTED;
+		}
+	return 0;
+}
+
 // options_of reads options, and refuses those that this opens nothing with.
 static int options_of(AVDictionary **to, const AVCodec *codec, const char *options, char *error) {
-	enum { most_threads = 64 }; // each holds frames
 	char named[64];
 	int result = av_dict_parse_string(to, options, "=", ":", 0);
 	if (result < 0)
 		return hr_told(HR_AV_UNSUPPORTED, error, "options of a decoder must be as in name=value:name=value, not ", options);
+	if ((result = hr_bound_threads(*to, "a decoder", error)) < 0)
+		return result;
 	const AVDictionaryEntry *e = NULL;
 	while ((e = av_dict_get(*to, "", e, AV_DICT_IGNORE_SUFFIX)) != NULL)
-		if (strstr(e->key, "threads") != NULL && strtoll(e->value, NULL, 10) > most_threads)
-			return hr_told(HR_AV_UNSUPPORTED, error, "a decoder may have 64 threads, not ", e->value);
-		else if (is_ours(e->key))
+		if (is_ours(e->key))
 			return hr_told(HR_AV_UNSUPPORTED, error, "frames are exact, and limits stay: leave out the option ", e->key);
 	if (hr_opens_files(codec->priv_class, options, 0, named, sizeof named) || hr_opens_files(avcodec_get_class(), options, 0, named, sizeof named)) {
 		snprintf(error, HR_AV_TEXT, "the option %.60s of the decoder %.60s may open a file", named, codec->name);
@@ -437,6 +453,7 @@ const hr_av hr_av_1 = {
 	.reader_only = hr_reader_only,
 	.files = hr_files,
 	.open_named = open_named,
+	.raw_picture = hr_raw_picture,
 };
 
 // FFmpeg prints to the standard error otherwise, where an engine has nothing to print.

@@ -31,6 +31,8 @@ int hr_cut(void);
 // frames.c
 void hr_tell_frame(const AVFrame *, int audio, hr_av_frame *);
 int64_t hr_raw_frame(const AVFrame *, int audio, uint8_t *to, size_t room);
+int hr_bound_threads(const AVDictionary *options, const char *who, char *error); // refuses more than there is memory for
+int64_t hr_raw_picture(const char *format, int32_t width, int32_t height, uint32_t *tag, char *error);
 int hr_make_frame(AVFrame **, const hr_av_frame *, const uint8_t *raw, size_t size, int64_t pts);
 int hr_layout(AVChannelLayout *, int channels, uint64_t mask);
 

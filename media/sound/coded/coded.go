@@ -60,9 +60,16 @@ func like(file []byte, pattern string) bool {
 // names as default, or the first. The recording must be closed.
 func Open(file []byte, o sound.Options) (*Recording, error) {
 	if mpa.Probe(file) {
-		return opened(ofFrames(file, o))
+		return openFrames(file, o)
 	}
-	return opened(contained(file, o))
+	t, err := contained(file, o)
+	return opened(t, err, o)
+}
+
+// openFrames is Open of MPEG audio or ADTS.
+func openFrames(file []byte, o sound.Options) (*Recording, error) {
+	t, err := ofFrames(file, o)
+	return opened(t, err, o)
 }
 
 // contained is a track of a file with a container.
@@ -80,10 +87,11 @@ func contained(file []byte, o sound.Options) (*Track, error) {
 	return t, err
 }
 
-func opened(t *Track, err error) (*Recording, error) {
+func opened(t *Track, err error, o sound.Options) (*Recording, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sound: %w", said(err))
 	}
+	t.Decoder.Choice = o.Choice
 	r, err := t.open()
 	if err != nil {
 		return nil, said(err)

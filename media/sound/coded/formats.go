@@ -17,9 +17,9 @@ const Frames = "mpeg audio"
 // mpegFormat is MP3, MP2 and ADTS without a container.
 var mpegFormat = sound.Format{
 	Name: Frames, Suffixes: []string{".mp3", ".mp2", ".mpga", ".aac"},
-	Is: mpa.Probe, Within: mpa.Within, Tagged: true,
+	Is: mpa.Probe, Within: mpa.Within, Tagged: true, Decoded: true,
 	Open: func(file []byte, o sound.Options) (sound.Stream, error) {
-		r, err := opened(ofFrames(file, o))
+		r, err := openFrames(file, o)
 		if err != nil {
 			return nil, err // no Recording that is nil
 		}
@@ -34,6 +34,7 @@ var Format = sound.Format{
 		".flac", ".ogg", ".oga", ".opus", ".spx", ".m4a", ".m4b", ".snd", ".wma", ".amr", ".mka", ".ac3", ".wv", ".voc", ".tta", ".dts",
 		".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".ts", ".flv",
 	},
-	Is:   Is,
-	Open: openAny,
+	Is:      Is,
+	Decoded: true,
+	Open:    openAny,
 }

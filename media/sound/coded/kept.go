@@ -29,14 +29,14 @@ func InPlace(file sound.File) (bool, error) {
 	return is && len(joined.Chain(file, file.Size())) == 1, nil
 }
 
-// OpenKept opens a track of a file with [sound.Options.Keep] that is not in memory: its
+// OpenKept opens a track of a file, with [sound.Options.Keep], that is not in memory: its
 // packets are found, and read when they are decoded. Other files than those that
 // [InPlace] knows have to be in memory. The recording must be closed.
 func OpenKept(file interface {
 	sound.File
 	Descriptor() int
-}, track int) (*Recording, error) {
-	o := sound.Options{Track: track, Keep: true}
+}, o sound.Options) (*Recording, error) {
+	o.Keep = true
 	content := sound.OnDisk(file, together<<10)
 	var head [16]byte
 	n, _ := file.ReadAt(head[:], 0)
@@ -54,5 +54,5 @@ func OpenKept(file interface {
 		return nil, fmt.Errorf("sound: %w", said(err))
 	}
 	t.content = content
-	return opened(t, nil)
+	return opened(t, nil, o)
 }

@@ -127,7 +127,7 @@ func sameOnDisk(t *testing.T, name string, file []byte, want []float32, random *
 		}
 		return
 	}
-	r, err := OpenKept(from, -1)
+	r, err := OpenKept(from, sound.Options{Track: -1})
 	if err != nil {
 		t.Fatal(name, err)
 	}

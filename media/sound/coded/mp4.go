@@ -68,7 +68,7 @@ func there(packets []av.Packet, size int64, frame int) []av.Packet {
 // OpenTable opens a track of an MP4 file that is read where it is decoded. Begins is when
 // the recording does, in ticks of the stream. The error is [mp4.ErrUnsupported] where
 // FFmpeg may know what to do. The recording must be closed.
-func OpenTable(file sound.File, f *mp4.File, stream int) (r *Recording, begins int64, err error) {
+func OpenTable(file sound.File, f *mp4.File, stream int, c av.Choice) (r *Recording, begins int64, err error) {
 	table, err := f.Table(stream)
 	if err != nil {
 		return nil, 0, err
@@ -77,7 +77,7 @@ func OpenTable(file sound.File, f *mp4.File, stream int) (r *Recording, begins i
 		return nil, 0, said(err)
 	}
 	t := ofTable(&f.Streams[stream])
-	t.content = sound.OnDisk(file, together<<10)
+	t.content, t.Decoder.Choice = sound.OnDisk(file, together<<10), c
 	if err := t.edited(table.Packets); err != nil {
 		return nil, 0, err
 	}

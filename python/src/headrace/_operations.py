@@ -196,6 +196,9 @@ class Operations:
         stream: int | None = None,
         format: str | None = None,
         format_options: Mapping[str, Any] | str | None = None,
+        filter: str | None = None,
+        decoder: str | None = None,
+        decoder_options: Mapping[str, Any] | str | None = None,
         field: str | None = None,
         to: str | None = None,
     ) -> Pipeline:
@@ -226,6 +229,10 @@ class Operations:
             format: files are nothing but samples, of this format, by FFmpeg's name: `s16le`, `f32le`, `mulaw` and others; by default the
                 content tells.
             format_options: of raw samples: `sample_rate=16000:channels=1`; by default rate and channels, 1 if that is not set.
+            filter: a graph of FFmpeg filters for the window's samples, as in `highpass=200,volume=2`, before rate and channels are made.
+                With duration, what it makes is cut to that, and short is about less.
+            decoder: FFmpeg's name of the decoder, as in `libopus`; by default its usual one.
+            decoder_options: the decoder's options, as in `drc_scale=0`.
             field: the field with the file's content or path, which is removed; by default where `files` put it.
             to: the field for the samples, by default `"audio"`.
         """
@@ -242,6 +249,9 @@ class Operations:
             "stream": optional("stream", stream),
             "format": format,
             "format_options": None if format_options is None else option_text("format_options", format_options),
+            "filter": filter,
+            "decoder": decoder,
+            "decoder_options": None if decoder_options is None else option_text("decoder_options", decoder_options),
             "field": field,
             "to": to,
         }
@@ -331,6 +341,8 @@ class Operations:
         filter: str | None = None,
         decoder: str | None = None,
         decoder_options: Mapping[str, Any] | str | None = None,
+        format: str | None = None,
+        format_options: Mapping[str, Any] | str | None = None,
         field: str | None = None,
         to: str | None = None,
     ) -> Pipeline:
@@ -381,6 +393,8 @@ class Operations:
             decoder: FFmpeg's name of the decoder, as in `libdav1d`; by default its usual one.
             decoder_options: the decoder's options, as in `threads=4:framethreads=2`. One thread is the default, as a loader decodes as many
                 videos at once as there are cores.
+            format: `rawvideo`: files are nothing but frames, which `format_options` describes; by default the content tells.
+            format_options: of raw frames: `video_size=64x48:pixel_format=yuv420p:framerate=25`; 25 frames a second is the default.
             field: the field with the file's path or content, which is removed; by default where `files` put it.
             to: the field for the clip, by default `"video"`.
         """
@@ -412,6 +426,8 @@ class Operations:
             "filter": filter,
             "decoder": decoder,
             "decoder_options": None if decoder_options is None else option_text("decoder_options", decoder_options),
+            "format": format,
+            "format_options": None if format_options is None else option_text("format_options", format_options),
             "field": field,
             "to": to,
         }
@@ -444,6 +460,8 @@ class Operations:
         filter: str | None = None,
         decoder: str | None = None,
         decoder_options: Mapping[str, Any] | str | None = None,
+        format: str | None = None,
+        format_options: Mapping[str, Any] | str | None = None,
         field: str | None = None,
         to: str | None = None,
     ) -> Pipeline:
@@ -483,6 +501,8 @@ class Operations:
             filter: as for `decode_video`: each clip goes through a graph of its own.
             decoder: as for `decode_video`.
             decoder_options: as for `decode_video`.
+            format: as for `decode_video`.
+            format_options: as for `decode_video`.
             field: as for `decode_video`.
             to: the field for the clip, by default `"video"`.
         """
@@ -511,6 +531,8 @@ class Operations:
             "filter": filter,
             "decoder": decoder,
             "decoder_options": None if decoder_options is None else option_text("decoder_options", decoder_options),
+            "format": format,
+            "format_options": None if format_options is None else option_text("format_options", format_options),
             "field": field,
             "to": to,
         }

@@ -367,6 +367,9 @@ def load_audio(
     max_bytes: int | None = None,
     format: str | None = None,
     format_options: Mapping[str, Any] | str | None = None,
+    filter: str | None = None,
+    decoder: str | None = None,
+    decoder_options: Mapping[str, Any] | str | None = None,
 ) -> tuple[Array, int]:
     """Decode the audio of a file, or a window of it: WAV, FLAC, MP3, AAC, Opus, Vorbis, ALAC, AIFF, and the audio of video files.
 
@@ -391,6 +394,11 @@ def load_audio(
         max_bytes: largest file read; by default 1 GiB.
         format: the file is nothing but samples, by FFmpeg's name: `"s16le"`, `"f32le"`, `"mulaw"` and others. By default the content tells.
         format_options: of raw samples: `{"sample_rate": 44100, "channels": 2}`; by default `rate`, and `channels` or 1.
+        filter: a graph of FFmpeg filters for the samples of the window, as float32 with the file's rate and channels: `"highpass=200"`. Its
+            time 0 is the window's. `rate` and `channels` are made of what it makes, which may be any number of samples; with `duration`
+            that is cut to the duration, and `short` is about less.
+        decoder: FFmpeg's name of the decoder: `"libopus"`; by default its usual one. With it even WAV and FLAC go through FFmpeg.
+        decoder_options: options of the decoder: `{"drc_scale": 0}`.
 
     Returns:
         The samples, yours to keep and write to, and their rate per channel.
@@ -400,11 +408,11 @@ def load_audio(
         OSError: if the file cannot be read.
     """
     name = "load_audio"
-    raw = (format, format_options)
-    what = _audio_asked("audio", rate, channels, start or None, duration, short, dtype, layout, stream, max_bytes, damaged, *raw)
+    how = (format, format_options, filter, decoder, decoder_options)
+    what = _audio_asked("audio", rate, channels, start or None, duration, short, dtype, layout, stream, max_bytes, damaged, *how)
     source = source_of(name, src, max_bytes)
     if rate is None:
-        rate = _audio_info(name, source, stream, damaged, max_bytes, *raw).sample_rate
+        rate = _audio_info(name, source, stream, damaged, max_bytes, *how).sample_rate
     array, failures = pool.do(what, (source,))
     if failures:
         raise error_of(name, failures[0], None, source)
@@ -431,10 +439,8 @@ def audio_info(
     return _audio_info("audio_info", source_of("audio_info", src, max_bytes), stream, damaged, max_bytes)
 
 
-def _audio_info(
-    name: str, source: Input, stream: int | None, damaged: str, max_bytes: int | None, format: str | None = None, more: Any = None
-) -> AudioInfo:
-    what = _audio_asked("audio_info", None, None, None, None, "keep", "float32", None, stream, max_bytes, damaged, format, more)
+def _audio_info(name: str, source: Input, stream: int | None, damaged: str, max_bytes: int | None, *how: Any) -> AudioInfo:
+    what = _audio_asked("audio_info", None, None, None, None, "keep", "float32", None, stream, max_bytes, damaged, *how)
     array, failures = pool.do(what, (source,))
     if failures:
         raise error_of(name, failures[0], None, source)
@@ -464,6 +470,8 @@ def load_video(
     filter: str | None = None,
     decoder: str | None = None,
     decoder_options: Mapping[str, Any] | str | None = None,
+    format: str | None = None,
+    format_options: Mapping[str, Any] | str | None = None,
 ) -> Array:
     """Decode frames of a video, [frames, height, width, 3].
 
@@ -502,6 +510,8 @@ def load_video(
         decoder: FFmpeg's name of the decoder: `"libdav1d"`; by default its usual one.
         decoder_options: options of the decoder: `{"threads": 4}`. One thread is the default; frames of several key frames are decoded on
             all cores anyway.
+        format: `"rawvideo"`: the file is nothing but frames. By default the content tells, of YUV4MPEG too.
+        format_options: of raw frames: `{"video_size": "64x48", "pixel_format": "yuv420p", "framerate": 25}`; 25 is the default.
 
     Returns:
         The frames, yours to keep and write to.
@@ -538,11 +548,20 @@ def load_video(
         filter=filter,
         decoder=decoder,
         decoder_options=decoder_options,
+        format=format,
+        format_options=format_options,
     )
     return _video("load_video", src, what, max_bytes)
 
 
-def video_info(src: Source, *, stream: int | None = None, max_bytes: int | None = None) -> VideoInfo:
+def video_info(
+    src: Source,
+    *,
+    stream: int | None = None,
+    max_bytes: int | None = None,
+    format: str | None = None,
+    format_options: Mapping[str, Any] | str | None = None,
+) -> VideoInfo:
     """Return what a video is: size, frames and their display times, duration, codec, colours. Only the first frame is decoded, whose
     headers say the colours.
 
@@ -552,12 +571,15 @@ def video_info(src: Source, *, stream: int | None = None, max_bytes: int | None 
         src: a path, bytes, or an object with `read()`.
         stream: as for `load_video`.
         max_bytes: likewise.
+        format: likewise.
+        format_options: likewise.
 
     Raises:
         MediaError: if the file has no video.
         OSError: if the file cannot be read.
     """
-    return _video_told(_video("video_info", src, _video_asked("video_info", stream=stream, max_bytes=max_bytes), max_bytes).tobytes())
+    what = _video_asked("video_info", stream=stream, max_bytes=max_bytes, format=format, format_options=format_options)
+    return _video_told(_video("video_info", src, what, max_bytes).tobytes())
 
 
 def decode(packets: Packets | bytes, stream: Literal["video", "audio"] | None = None, **how: Any) -> Any:

@@ -45,6 +45,9 @@ def asked(
     damaged: str = "error",
     format: str | None = None,
     format_options: Any = None,
+    filter: str | None = None,
+    decoder: str | None = None,
+    decoder_options: Any = None,
 ) -> bytes:
     """The task, as docs/protocol.md has it."""
     audio: dict[str, Any] = {"short": short, "dtype": dtype}
@@ -75,6 +78,16 @@ def asked(
         audio["format"] = format
     if format_options is not None:
         audio["format_options"] = option_text("format_options", format_options)
+    for name, text, like in (
+        ("filter", filter, "a graph of FFmpeg filters as text"),
+        ("decoder", decoder, "FFmpeg's name of a decoder, as in 'libopus'"),
+    ):
+        if text is not None:
+            if not isinstance(text, str):
+                raise WrongType(f"headrace: io: {name} is {text!r}: must be {like}")
+            audio[name] = text
+    if decoder_options is not None:
+        audio["decoder_options"] = option_text("decoder_options", decoder_options)
     what: dict[str, Any] = {"do": do, "audio": audio}
     if max_bytes is not None:
         what["max_bytes"] = whole("max_bytes", max_bytes)

@@ -142,6 +142,8 @@ def stream_video(
     filter: str | None = None,
     decoder: str | None = None,
     decoder_options: Mapping[str, Any] | str | None = None,
+    format: str | None = None,
+    format_options: Mapping[str, Any] | str | None = None,
 ) -> VideoStream:
     """Decode a video of any length piece by piece.
 
@@ -171,6 +173,8 @@ def stream_video(
         filter: as for `load_video`. Frames of every `stride` enter it, and it may make any number.
         decoder: as for `load_video`.
         decoder_options: likewise.
+        format: likewise.
+        format_options: likewise.
 
     Raises:
         MediaError: if there is no video that can be decoded; from the iterator, if a frame is damaged.
@@ -191,6 +195,8 @@ def stream_video(
         filter=filter,
         decoder=decoder,
         decoder_options=decoder_options,
+        format=format,
+        format_options=format_options,
     )
     asked = window(start, end, "video" if stream is None else f"v:{whole_number('stream', stream)}")
     asked["stride"] = _count("stride", stride)
@@ -215,6 +221,9 @@ def stream_audio(
     time_limit: float | None = None,
     format: str | None = None,
     format_options: Mapping[str, Any] | str | None = None,
+    filter: str | None = None,
+    decoder: str | None = None,
+    decoder_options: Mapping[str, Any] | str | None = None,
 ) -> AudioStream:
     """Decode audio of any length piece by piece.
 
@@ -239,6 +248,9 @@ def stream_audio(
         time_limit: seconds that opening, and each piece, may take; beyond it MediaError is raised. By default no limit.
         format: as for `load_audio`.
         format_options: likewise.
+        filter: likewise. The graph hears the samples from `start` to `end`.
+        decoder: likewise.
+        decoder_options: likewise.
 
     Raises:
         MediaError: if there is no audio that can be decoded; from the iterator, if it is damaged.
@@ -247,7 +259,8 @@ def stream_audio(
     name = "stream_audio"
     if samples is None and not 0 < float(seconds) <= 1e6:
         raise MediaError(f"headrace: {name}: seconds is {seconds!r}: must be a number above 0")
-    what = audio_asked("samples", rate, channels, None, None, "keep", dtype, layout, None, max_bytes, damaged, format, format_options)
+    how = (format, format_options, filter, decoder, decoder_options)
+    what = audio_asked("samples", rate, channels, None, None, "keep", dtype, layout, None, max_bytes, damaged, *how)
     asked = window(start, end, "audio" if stream is None else f"a:{whole_number('stream', stream)}")
     count = None if samples is None else _count("samples", samples)
     limit = time_of(name, time_limit)
@@ -273,6 +286,12 @@ def load_media(
     stream: int | None = None,
     audio_stream: int | None = None,
     max_bytes: int | None = None,
+    filter: str | None = None,
+    decoder: str | None = None,
+    decoder_options: Mapping[str, Any] | str | None = None,
+    audio_filter: str | None = None,
+    audio_decoder: str | None = None,
+    audio_decoder_options: Mapping[str, Any] | str | None = None,
 ) -> MediaClip:
     """Decode a clip of a video with its audio.
 
@@ -301,6 +320,12 @@ def load_media(
         stream: which video stream.
         audio_stream: which audio stream.
         max_bytes: most bytes of samples; by default 1 GiB.
+        filter: a graph for the frames, as for `load_video`, which must give as many as enter it.
+        decoder: as for `load_video`.
+        decoder_options: likewise.
+        audio_filter: a graph for the samples of the clip, as for `load_audio`. What it makes is cut to the clip, and silence follows.
+        audio_decoder: as `decoder` of `load_audio`.
+        audio_decoder_options: likewise.
 
     Raises:
         MediaError: if the file has no video that can be decoded, or the clip is damaged.
@@ -319,8 +344,12 @@ def load_media(
         mode=mode,
         color=color,
         stream=stream,
+        filter=filter,
+        decoder=decoder,
+        decoder_options=decoder_options,
     )
-    what = _with_audio(video, "media", rate, channels, audio_dtype, layout, audio_stream, max_bytes)
+    how = (audio_filter, audio_decoder, audio_decoder_options)
+    what = _with_audio(video, "media", rate, channels, audio_dtype, layout, audio_stream, max_bytes, *how)
     arrays, about = unpack(done(name, _joined(what, {}), [source_of(name, src, max_bytes)]))
     return MediaClip(arrays["video"], arrays["audio"], arrays["seconds"], about["sample_rate"], about["start"])
 
@@ -344,6 +373,12 @@ def stream_media(
     audio_stream: int | None = None,
     max_bytes: int | None = None,
     time_limit: float | None = None,
+    filter: str | None = None,
+    decoder: str | None = None,
+    decoder_options: Mapping[str, Any] | str | None = None,
+    audio_filter: str | None = None,
+    audio_decoder: str | None = None,
+    audio_decoder_options: Mapping[str, Any] | str | None = None,
 ) -> MediaStream:
     """Decode a video and its audio, of any length, piece by piece.
 
@@ -371,14 +406,22 @@ def stream_media(
         audio_stream: which audio stream.
         max_bytes: most bytes of a piece's samples; by default 1 GiB.
         time_limit: seconds that opening, and each piece, may take; beyond it MediaError is raised. By default no limit.
+        filter: a graph for the frames, as for `stream_video`.
+        decoder: as for `load_video`.
+        decoder_options: likewise.
+        audio_filter: a graph for the samples from the first frame on, as for `load_audio`. It must not change how long they last.
+        audio_decoder: as `decoder` of `load_audio`.
+        audio_decoder_options: likewise.
 
     Raises:
         MediaError: if the file has no video that can be decoded; from the iterator, if a frame or the audio is damaged.
         OSError: if the file cannot be read.
     """
     name = "stream_media"
-    video = video_asked("both", width=width, height=height, mode=mode, color=color)
-    what = _with_audio(video, "both", rate, channels, audio_dtype, layout, audio_stream, max_bytes)
+    graph: dict[str, Any] = {"filter": filter, "decoder": decoder, "decoder_options": decoder_options}
+    video = video_asked("both", width=width, height=height, mode=mode, color=color, **graph)
+    how = (audio_filter, audio_decoder, audio_decoder_options)
+    what = _with_audio(video, "both", rate, channels, audio_dtype, layout, audio_stream, max_bytes, *how)
     asked = window(start, end, "video" if stream is None else f"v:{whole_number('stream', stream)}")
     asked["stride"] = _count("stride", stride)
     limit = time_of(name, time_limit)
@@ -407,6 +450,7 @@ def save_video(
     audio_codec: str | None = None,
     audio_bit_rate: int | None = None,
     files: bool = False,
+    planes: str | None = None,
 ) -> bytes | None:
     """Encode frames into a video file.
 
@@ -443,6 +487,10 @@ def save_video(
         audio_codec: by default the container's usual one.
         audio_bit_rate: bits per second.
         files: let options have FFmpeg open files, such as those of `subtitles` or `lut3d`.
+        planes: frames are planes, or the decoder's own numbers, and stay as they are: `"yuv420"`, `"nv12"`, `"yuv422"` or `"yuv444"`, as
+            `load_video` gives them, or what `video_info(src).pixel_format` names for `color="native"`: `"yuv420p10le"`, `"gray"`. Then
+            `color` and `range` are only written into the file, which says neither by default. uint16 frames keep their bits. A codec that
+            does not take the format is refused, unless `pixel_format` has it converted to one with other chroma or bits.
 
     Returns:
         The file's content if `to` is None.
@@ -453,7 +501,7 @@ def save_video(
     """
     return save_frames(
         "save_video", to, frames, fps, codec, format, quality, bit_rate, pixel_format, filter, gop, color, range, options, container,
-        aspect, audio, audio_rate, audio_codec, audio_bit_rate, files,
+        aspect, audio, audio_rate, audio_codec, audio_bit_rate, files, planes,
     )  # fmt: skip
 
 
@@ -642,9 +690,11 @@ def _count(name: str, value: Any) -> int:
     return n
 
 
-def _with_audio(video: bytes, do: str, rate: Any, channels: Any, dtype: str, layout: str | None, stream: Any, max_bytes: Any) -> bytes:
-    """What is asked for a video, and for the audio that is heard meanwhile."""
-    audio = audio_asked(do, rate, channels, None, None, "silence", dtype, layout, stream, max_bytes)
+def _with_audio(
+    video: bytes, do: str, rate: Any, channels: Any, dtype: str, layout: str | None, stream: Any, max_bytes: Any, *how: Any
+) -> bytes:
+    """What is asked for a video, and for the audio that is heard meanwhile: filter, decoder and its options."""
+    audio = audio_asked(do, rate, channels, None, None, "silence", dtype, layout, stream, max_bytes, "error", None, None, *how)
     return json.dumps(json.loads(video) | json.loads(audio)).encode()
 
 

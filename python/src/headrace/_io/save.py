@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy
 
 from .._recipe.arguments import truth
 from ..errors import MediaError, WrongType
-from .arrays import bytes_of, frames_of, picture_port, sample_port, samples_of
+from .arrays import bytes_of, frames_of, picture_port, rate_of, sample_port, samples_of
 from .colors import with_colors
 from .packets import Packets
+from .planes import planes_of
 from .session import Input
 from .source import source_of, whole
 from .tasks import Ongoing, done, given_back, options, target, task
@@ -89,10 +90,10 @@ def encoding(
     }  # fmt: skip
 
 
-def pieces_of(name: str, frames: Any) -> Iterator[Any]:
+def pieces_of(name: str, frames: Any, form_of: Callable[[str, Any], Any] = frames_of) -> Iterator[Any]:
     """Frames, or pieces of several, as they come. All have the form of the first."""
     if isinstance(frames, numpy.ndarray) or hasattr(frames, "__array__") or isinstance(frames, (list, tuple)):
-        whole_array = frames_of(name, frames)
+        whole_array = form_of(name, frames)
         step = max(1, _AT_ONCE // max(1, whole_array[:1].nbytes))
         for at in range(0, len(whole_array), step):
             yield whole_array[at : at + step]
@@ -101,7 +102,7 @@ def pieces_of(name: str, frames: Any) -> Iterator[Any]:
         raise WrongType(f"headrace: {name}: frames is a {type(frames).__name__}: must be an array, or an iterable of frames")
     form = None
     for piece in frames:
-        array = frames_of(name, piece)
+        array = form_of(name, piece)
         if form is None:
             form = array.shape[1:], array.dtype
         elif form != (array.shape[1:], array.dtype):
@@ -179,13 +180,19 @@ def save_frames(
     audio_codec: Any,
     audio_bit_rate: Any,
     files: Any,
+    planes: Any,
 ) -> bytes | None:
     made, usual, usual_audio = container_of(name, target(name, to), format)
-    pieces = pieces_of(name, frames)
+    stored = None if planes is None else planes_of(name, planes)
+    pieces = pieces_of(name, frames, frames_of if stored is None else stored.of)
     first = next(pieces, None)
     if first is None or not len(first):
         raise MediaError(f"headrace: {name}: there are no frames")
-    port = picture_port(first, fps, aspect)
+    if stored is None:
+        port = picture_port(first, fps, aspect)
+    else:
+        port = stored.port(first, rate_of("fps", fps), aspect)
+        range_ = stored.range(name, range_)
     options_ = with_colors(name, color, range_, options_)
     video = port | encoding(name, "video", codec, usual, made, first, quality, bit_rate, options_)
     for key, value in (("gop", gop), ("b_frames", None)):

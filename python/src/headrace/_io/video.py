@@ -91,6 +91,8 @@ def asked(
     filter: str | None = None,
     decoder: str | None = None,
     decoder_options: Any = None,
+    format: str | None = None,
+    format_options: Any = None,
     **numbers: Any,
 ) -> bytes:
     """The task, as docs/protocol.md has it. Numbers are whole ones among the arguments of decode_video."""
@@ -125,6 +127,12 @@ def asked(
         video["decoder"] = decoder
     if decoder_options is not None:
         video["decoder_options"] = option_text("decoder_options", decoder_options)
+    if format is not None:
+        if not isinstance(format, str):
+            raise WrongType(f"headrace: io: format is {format!r}: must be 'rawvideo', for files that are nothing but frames")
+        video["format"] = format
+    if format_options is not None:
+        video["format_options"] = option_text("format_options", format_options)
     if isinstance(start, str):
         video["start"] = start
     elif start is not None:
