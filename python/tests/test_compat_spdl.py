@@ -6,6 +6,7 @@ import asyncio
 import copy
 import logging
 import os
+import pickle
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -259,6 +260,38 @@ def test_a_loader_of_pytorchs_kind_gives_the_batches_of_its_sampler():
         shuffled = get_pytorch_dataloader(Squares(), 4, shuffle=True, num_workers=2, in_order=True, generator=generator())
         order = list(torch.utils.data.RandomSampler(range(10), generator=generator()))
         assert [batch.tolist() for batch in shuffled] == [[i * i for i in order[at : at + 4]] for at in (0, 4, 8)]
+
+
+@pytest.mark.parametrize("src", [b"no media" * 99, "/nowhere/film.mp4"], ids=["bytes", "path"])
+def test_an_input_that_fails_is_a_runtime_error(src):
+    """Programs for SPDL catch that."""
+    frames = np.zeros((3, 8, 8, 3), np.uint8)
+    for call in (
+        lambda: spdl.io.demux_video(src),
+        lambda: spdl.io.decode_packets(spdl.io.demux_image(src)),
+        lambda: spdl.io.load_audio(src),
+        lambda: spdl.io.load_image(src),
+        lambda: spdl.io.load_image_batch([src], width=8, height=8),
+        lambda: spdl.io.load_npy(src),
+        lambda: spdl.io.load_npz(src),
+        lambda: spdl.io.load_video(src),
+        lambda: spdl.io.load_wav(src),
+        lambda: spdl.io.decode_packets(frames, filter_desc="nothing=3"),
+    ):
+        with pytest.raises(RuntimeError) as caught:
+            call()
+        assert isinstance(caught.value, hr.MediaError)
+        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_frames_that_a_video_has_not():
+    frames = np.arange(3, dtype=np.uint8).repeat(192).reshape(3, 8, 8, 3)
+    assert spdl.io.sample_decode_video(frames, [2, 0, 2])[:, 0, 0, 0].tolist() == [2, 0, 2]
+    for indices, absent in (([3], 3), ([0, -1], -1), ([1, 99, 2], 99)):
+        with pytest.raises(IndexError, match=f"no frame {absent}$"):
+            spdl.io.sample_decode_video(frames, indices)
+    with pytest.raises(ValueError, match="indices is empty"):
+        spdl.io.sample_decode_video(frames, [])
 
 
 async def later(x):

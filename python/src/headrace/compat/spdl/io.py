@@ -5,25 +5,46 @@ Video and filters are those of FFmpeg, to the byte; images are Headrace's own pi
 
 from __future__ import annotations
 
+import functools
 import logging
 import math
 import re
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
 from ... import io
-from ...errors import HeadraceError, MediaError, RecipeError
+from ...errors import FileError, HeadraceError, MediaError, NoSuchRow, RecipeError, WrongValue
 from ._missing import missing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    Call = TypeVar("Call", bound=Callable[..., Any])
 
 _log = logging.getLogger("headrace.compat.spdl")
 _COLORS = {"rgb24": "rgb", "rgba": "rgba", "gray": "gray", "gray8": "gray"}  # by FFmpeg's name
 _DEFAULT = "format=rgb24"
 
-load_npy, load_npz, iter_tarfile, save_image = io.load_npy, io.load_npz, io.iter_tar, io.save_image
+
+class InputFailed(MediaError, RuntimeError):
+    """An input that cannot be read, as the RuntimeError that programs for SPDL catch."""
+
+
+def _fails(call: Call) -> Call:
+    @functools.wraps(call)
+    def called(*given: Any, **options: Any) -> Any:
+        try:
+            return call(*given, **options)
+        except (MediaError, FileError) as error:
+            if isinstance(error, InputFailed):
+                raise
+            raise InputFailed(str(error), key=getattr(error, "key", None)) from error.__cause__
+
+    return called  # type: ignore[return-value]
+
+
+load_npy, load_npz, iter_tarfile, save_image = _fails(io.load_npy), _fails(io.load_npz), io.iter_tar, io.save_image
 VideoPackets = io.Packets
 CPUBuffer = ArrayInterface = VideoFrames = ImageFrames = np.ndarray
 
@@ -52,6 +73,7 @@ def get_audio_filter_desc(
     return ",".join(steps)
 
 
+@_fails
 def load_audio(src: Any, timestamp: tuple[float, float] | None = None, *, filter_desc: str | None = None) -> Any:
     """The samples of a recording, float32 [channels, time]."""
     start, end = _window(timestamp)
@@ -125,12 +147,14 @@ def demux_image(src: Any) -> ImagePackets:
     return ImagePackets(src)
 
 
+@_fails
 def demux_video(src: Any, *, timestamp: tuple[float, float] | None = None) -> io.Packets:
     """The packets of a video."""
     start, end = _window(timestamp)
     return io.demux(src, streams="video", start=start, end=end)
 
 
+@_fails
 def decode_packets(packets: Any, *, filter_desc: str | None = _DEFAULT) -> Any:
     """An image's pixels, [height, width, channels], or frames, with one more axis."""
     if isinstance(packets, ImagePackets):
@@ -139,11 +163,18 @@ def decode_packets(packets: Any, *, filter_desc: str | None = _DEFAULT) -> Any:
     return _filtered(filter_desc or _DEFAULT, packets)
 
 
+@_fails
 def sample_decode_video(packets: Any, indices: Sequence[int], *, filter_desc: str | None = _DEFAULT) -> Any:
     """Some of the frames, by number."""
+    if not len(indices):
+        raise WrongValue("headrace: compat.spdl: sample_decode_video: indices is empty: name a frame")
     once = sorted(set(indices))
     picked = "+".join(f"eq(n,{i})" for i in once)
-    return _filtered(f"select='{picked}',{filter_desc or _DEFAULT}", packets)[[once.index(i) for i in indices]]
+    frames = _filtered(f"select='{picked}',{filter_desc or _DEFAULT}", packets)
+    if len(frames) < len(once):
+        absent = once[0] if once[0] < 0 else once[-1]
+        raise NoSuchRow(f"headrace: compat.spdl: sample_decode_video: there is no frame {absent}")
+    return frames[[once.index(i) for i in indices]]
 
 
 def _filtered(graph: Any, given: Any) -> Any:
@@ -188,7 +219,7 @@ def load_image_batch(
         except (HeadraceError, OSError) as error:
             _log.error("load_image_batch: %s", error)
     if not images or (strict and len(images) < len(srcs)):
-        raise MediaError(f"headrace: compat.spdl: load_image_batch: {len(srcs) - len(images)} of {len(srcs)} images could not be loaded")
+        raise InputFailed(f"headrace: compat.spdl: load_image_batch: {len(srcs) - len(images)} of {len(srcs)} images could not be loaded")
     return np.stack(images)
 
 
@@ -197,6 +228,7 @@ def load_video(src: Any, timestamp: tuple[float, float] | None = None, *, filter
     return decode_packets(demux_video(src, timestamp=timestamp), filter_desc=filter_desc)
 
 
+@_fails
 def load_wav(wav_data: Any, time_offset_seconds: float = 0.0, duration_seconds: float | None = None) -> Any:
     """Samples of a WAV file, [time, channels]."""
     return io.load_wav(wav_data, start=time_offset_seconds, duration=duration_seconds)[0]
