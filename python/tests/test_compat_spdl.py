@@ -16,6 +16,7 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 
+import films
 import headrace as hr
 from conftest import WHOLE
 from headrace.compat import spdl
@@ -282,6 +283,26 @@ def test_an_input_that_fails_is_a_runtime_error(src):
             call()
         assert isinstance(caught.value, hr.MediaError)
         assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_video_has_the_bytes_of_the_command(tmp_path):
+    """Also where nothing is scaled, and colours alone are converted, which graphs of hr.io.filter do more exactly."""
+    film = tmp_path / "a.mkv"
+    films.ffmpeg("-f", "lavfi", "-i", "testsrc2=size=64x48:duration=0.2", "-c:v", "ffv1", "-pix_fmt", "yuv420p", film)
+
+    def expected(*filters, pix_fmt="rgb24"):
+        return np.frombuffer(films.ffmpeg("-i", film, *filters, "-f", "rawvideo", "-pix_fmt", pix_fmt, "-"), np.uint8)
+
+    assert np.array_equal(spdl.io.load_video(film).ravel(), expected())
+    scaled = spdl.io.get_video_filter_desc(scale_width=32, scale_height=32, filter_desc="hflip")
+    assert np.array_equal(spdl.io.load_video(film, filter_desc=scaled).ravel(), expected("-vf", scaled))
+    assert np.array_equal(
+        spdl.io.load_video(film, filter_desc="scale=30:20,format=rgba").ravel(), expected("-vf", "scale=30:20", pix_fmt="rgba")
+    )
+    assert np.array_equal(spdl.io.sample_decode_video(spdl.io.demux_video(film), [1, 4]), spdl.io.load_video(film)[[1, 4]])
+    exact = spdl.io.load_video(film, filter_desc="sws_flags=bicubic+accurate_rnd+full_chroma_int+bitexact;format=rgb24")
+    assert np.array_equal(exact, hr.io.filter("format=rgb24", film))
+    assert not np.array_equal(exact, spdl.io.load_video(film))
 
 
 def test_frames_that_a_video_has_not():

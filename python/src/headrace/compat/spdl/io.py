@@ -182,6 +182,8 @@ def _filtered(graph: Any, given: Any) -> Any:
     color = _COLORS.get(formats[-1] if formats else "rgb24")
     if color is None:
         raise RecipeError(f"headrace: compat.spdl: pixels of {formats[-1]} are not supported: write hr.io.filter(graph, frames, color=…)")
+    if not graph.startswith("sws_flags="):  # as in SPDL and ffmpeg: hr.io.filter itself rounds more exactly
+        graph = f"sws_flags=bicubic;{graph}"
     return io.filter(graph, given, color=color)  # type: ignore[arg-type]
 
 
