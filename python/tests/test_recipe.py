@@ -500,6 +500,9 @@ def test_mistakes_are_told_with_their_places(tmp_path):
     assert len(json.loads(many.recipe("json"))["steps"]) == 4
     with pytest.raises(hr.RecipeError, match=r'^recipe: step "resize" \(#2\): has no image to work on, only'):
         hr.files("a").resize(3).recipe()
+    clip = hr.files("a", content=False).map(os.path.exists, fields="path", gives=("uint8", (2, 8, 9, 3)))
+    with pytest.raises(hr.RecipeError, match=r'an array is an image if it is the field "image" of a source, or if a function returns it'):
+        clip.normalize(0.5, 0.25).recipe()
 
 
 def test_files_that_are_none(tmp_path):
