@@ -169,6 +169,39 @@ def test_stopping_early():
     assert time.monotonic() - begin < 20
 
 
+def test_every_queue_has_its_name_and_its_numbers():
+    """The names are SPDL's, which programs write into their data bases."""
+    queues = []
+
+    class Queue(spdl.pipeline.StatsQueue):
+        def __init__(self, info, *, buffer_size):
+            super().__init__(info, buffer_size=buffer_size)
+            queues.append((self, buffer_size))
+
+    def twice(x):
+        return [x, x]
+
+    start = PipelineBuilder().add_source(range(20)).pipe(twice, concurrency=4).aggregate(3).pipe(len, name="b").pipe(twice)
+    pipeline = start.disaggregate().pipe(abs).add_sink(7).build(num_threads=2, queue_class=Queue)
+    with pipeline.auto_stop():
+        assert sorted(pipeline) == [2, 2] + 12 * [3]
+        names = [str(queue.info).split(":", 1)[1] for queue, _ in queues]
+        items = {str(queue.info).split(":")[2]: queue._whole().num_items for queue, _ in queues}
+    assert names == ["0:src", "1:twice[4]", "2:aggregate", "3:b", "4:twice", "5:disaggregate", "6:abs", "7:sink"]
+    assert [size for _, size in queues] == 7 * [2] + [7]
+    made = {"src": 20, "twice[4]": 20, "aggregate": 7, "b": 7, "twice": 7, "disaggregate": 14, "abs": 14, "sink": 14}
+    assert all(0 <= items[name] - count <= 2 for name, count in made.items()), items  # and ends, which also SPDL counts
+
+    queues.clear()
+    few, none = (defs.PipelineConfig(defs.SourceConfig(range(n)), [defs.Pipe(abs)], defs.SinkConfig(1)) for n in (5, 0))
+    merged = defs.PipelineConfig(defs.Merge([none, few]), [], defs.SinkConfig(1))
+    with (pipeline := build_pipeline(merged, num_threads=1, queue_class=Queue)).auto_stop():
+        assert list(pipeline) == [0, 1, 2, 3, 4]
+        items = [queue._whole().num_items for queue, _ in queues if queue.info.stage_name == "src"]
+    assert items[0] < 2
+    assert items[1] >= 5
+
+
 def test_what_is_not_there_is_said():
     with pytest.raises(ImportError, match=r"headrace\.compat\.spdl\.pipeline has no AsyncQueue: see From SPDL.*: queues are in the engine"):
         from headrace.compat.spdl.pipeline import AsyncQueue  # noqa: F401

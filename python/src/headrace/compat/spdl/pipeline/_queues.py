@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from dataclasses import dataclass
@@ -15,7 +16,12 @@ if TYPE_CHECKING:
     from ...._loader.loader import Loader
     from ._hooks import StageInfo
 
-_STEP = re.compile(r"(?:flat_)?map(?:_\d+)?")
+_NAMES = {
+    "source": re.compile(r"read(?: source(?:_\d+)?)?"),
+    "step": re.compile(r"(?:flat_)?map(?:_\d+)?"),
+    "sink": re.compile(r"deliver samples"),
+}
+_log = logging.getLogger("headrace.compat.spdl")
 _COUNTED = ("puts", "gets", "put_wait_ns", "get_wait_ns", "empty_ns", "observed_ns")
 
 
@@ -55,6 +61,9 @@ class StatsQueue(Telling):
         self._told, self._before = now, counted
         return stats
 
+    def _log_stats(self, stats: Any) -> None:
+        _log.info("%s_queue: %s", self.info, stats)
+
     def _whole(self) -> QueuePerfStats:
         return _stats(time.monotonic() - self._begun, self.read())
 
@@ -69,9 +78,15 @@ def occupied(queue: dict[str, int]) -> float:
     return max(0.0, 1 - queue["empty_ns"] / queue["observed_ns"]) if queue["observed_ns"] > 0 else 0.0
 
 
-def after(loader: Loader, step: int) -> dict[str, int]:
-    """What the queue after a step of Python has done."""
+def after(loader: Loader, what: str, number: int) -> dict[str, int]:
+    """What the queue after a source, a step of Python or the last stage has done, of which there may be several."""
     stats = loader.stats()
-    names = [stage["name"] for stage in stats["stages"] if _STEP.fullmatch(stage["name"])]
-    found: Any = next((one for one in stats["queues"] if step < len(names) and one["from"] == names[step]), {})
-    return {name: found.get(name, 0) for name in _COUNTED}
+    names = [stage["name"] for stage in stats["stages"] if _NAMES[what].fullmatch(stage["name"])]
+    if what == "source":  # which the engine lists from the last one on
+        names.sort(key=lambda name: (len(name), name))
+    if number >= len(names):
+        return dict.fromkeys(_COUNTED, 0)
+    out = next(stage["out"] for stage in stats["stages"] if stage["name"] == names[number])
+    found = next((one for one in stats["queues"] if one["from"] == names[number]), {})
+    # Ends of epochs, and of what a step makes of an item, pass the engine's queues too.
+    return {name: min(found.get(name, 0), out) if name in ("puts", "gets") else found.get(name, 0) for name in _COUNTED}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,7 @@ __all__ = ["Pipeline", "PipelineFailure", "build_pipeline"]
 
 _numbers = itertools.count()
 _MOST = 1000  # items that a loader keeps ready
+_NOTICED = 0.2  # seconds without a group, after which an aggregate gives nothing, which notices that its loader was closed
 _ITEM: Any = {"fields": "item", "gives": int, "where": "here"}  # a number; where it is said what a step gives, no trial takes items
 
 
@@ -55,11 +57,13 @@ class _Run:
         self._all = Failures(most)
         self._failures = [self._all]  # and those of stages that have a limit of their own
         self._hooks_of, self._hooks = hooks_of, list[Any]()
-        self._queue_of, self._queues = queue_of, list[StatsQueue | None]()  # one for each step of Python
-        self._pipeline_id, self._stages = next(_numbers), itertools.count(1)
+        self._queue_of, self._queues = queue_of, list[tuple[str, StatsQueue | None]]()  # of the next loader, and after what they are
+        self._pipeline_id, self._stages = next(_numbers), itertools.count()
         self._loaders: list[Loader] = []
         try:
-            self.last = self._open(*self._flow(config), config.sink.buffer_size)
+            flow, ordered = self._flow(config)
+            self._queue("sink", self._info("sink"), config.sink.buffer_size)
+            self.last = self._open(flow, ordered, config.sink.buffer_size)
         except BaseException:
             self.close()
             raise
@@ -81,7 +85,7 @@ class _Run:
     def _flow(self, config: PipelineConfig) -> tuple[Any, bool]:
         """The steps of a pipeline, and whether their results keep their order."""
         if isinstance(config.src, MergeConfig):
-            flows, queues = [], list["StatsQueue | None"]()
+            flows, queues = [], list["tuple[str, StatsQueue | None]"]()
             for one in config.src.pipeline_configs:  # each may have loaders of its own: what is left is of the one after the merge
                 flows.append(self._flow(one)[0])
                 queues += self._queues
@@ -91,6 +95,7 @@ class _Run:
             ordered = False
         else:
             flow, ordered = self._source(self._items(config.src.source)), True
+            self._queue("source", self._info("src"))
         target, inside = None, list[Any]()
         for pipe in (*config.pipes, PlacementConfig(MAIN_PROCESS)):
             if isinstance(pipe, PlacementConfig):
@@ -102,6 +107,7 @@ class _Run:
             elif isinstance(pipe, AggregateConfig):
                 loader = self._open(flow, ordered, 2)
                 flow, ordered = self._source(self._grouped(loader, pipe)), True
+                self._queue("source", self._info(pipe.name))
             else:
                 flow, keeps = self._with(flow, pipe)
                 ordered = ordered and keeps
@@ -117,13 +123,12 @@ class _Run:
             pipe = PipeConfig(pipe.name, elements)
         if not isinstance(pipe, PipeConfig):
             raise RecipeError(f"headrace: compat.spdl: {getattr(pipe, 'name', pipe)!r} cannot be on a path: put it after path_variants")
-        number = next(self._stages)
         failures = self._failures_of(pipe)
-        info = StageInfo(self._pipeline_id, str(number), pipe.name, pipe.concurrency)
+        info = self._info(pipe.name, pipe.concurrency)
         hooks = list(self._hooks_of(info))
-        self._queues.append(self._queue(info))
+        self._queue("step", info)
         self._hooks += hooks
-        stage = Stage(pipe, f"{pipe.name} (stage {number})", self._table, self._pool, failures, hooks)
+        stage = Stage(pipe, f"{pipe.name} (stage {info.stage_id})", self._table, self._pool, failures, hooks)
         add = flow.flat_map if pipe.several else flow.map
         order = "input" if pipe.concurrency == 1 else pipe.output_order  # the engine has more than one in hand for one worker
         as_loader = path and order == "completion"  # which a route refuses in its branches
@@ -136,16 +141,20 @@ class _Run:
         self._failures.append(Failures(pipe.max_failures))
         return self._failures[-1]
 
-    def _queue(self, info: StageInfo) -> StatsQueue | None:
+    def _info(self, name: str, concurrency: int = 1) -> StageInfo:
+        return StageInfo(self._pipeline_id, str(next(self._stages)), name, concurrency if concurrency > 1 else None)
+
+    def _queue(self, after: str, info: StageInfo, size: int = 2) -> None:
         if self._queue_of is None:
-            return None
-        queue = self._queue_of(info, buffer_size=1)
+            self._queues.append((after, None))
+            return
+        queue = self._queue_of(info, buffer_size=size)
         if not isinstance(queue, StatsQueue):
             raise RecipeError(
                 f"headrace: compat.spdl: build: queue_class= must be a StatsQueue: write hr.source, and {INSTEAD['AsyncQueue']}"
             )
+        self._queues.append((after, queue))
         self._hooks.append(queue)
-        return queue
 
     def _routed(self, flow: Any, pipe: PathVariantsConfig) -> tuple[Any, bool]:
         keeps = []
@@ -164,7 +173,7 @@ class _Run:
             item = self._table.see(number)
             return number, 0 if item is None else pipe.router(item)
 
-        self._queues.append(None)
+        self._queues.append(("step", None))
         chosen = flow.map(router, fields="item", to=["item", "path"], gives={"item": int, "path": int}, where="here", order="input")
         return chosen.route("path", [(i, branch(path)) for i, path in enumerate(pipe.paths)]), all(keeps)
 
@@ -182,7 +191,7 @@ class _Run:
                 else:
                     yield self._table.put(result)
 
-        self._queues += [None] * 3
+        self._queues += [("step", None)] * 3
         gone = flow.map(self._table.take, fields="item", gives=object, where="here", order=order)
         there = gone.map(region, fields="item", gives=object, where=workers, order=order)
         return there.flat_map(back, **_ITEM, order=order)
@@ -201,10 +210,13 @@ class _Run:
         aggregator = aggregator_of(pipe)
 
         def groups() -> Iterator[int]:
+            yielded = time.monotonic()
             for sample in loader:
                 item = self.item(sample)
-                if item is not None:
-                    yield self._table.put(aggregator.accumulate(item))
+                number = 0 if item is None else self._table.put(aggregator.accumulate(item))
+                if number or time.monotonic() - yielded > _NOTICED:
+                    yield number
+                    yielded = time.monotonic()
             if not pipe.drop_last:
                 yield self._table.put(aggregator.flush())
 
@@ -215,9 +227,9 @@ class _Run:
         buffer = min(buffer, _MOST) or _MOST  # 0 is no limit
         hooks, self._hooks = ([WhileOpen(self._hooks)] if self._hooks else []), []
         loader: Loader = flow.loader(epochs=1, rank=0, world_size=1, prefetch=buffer, order=order, fuse=False, hooks=hooks)
-        for i, queue in enumerate(self._queues):
+        for i, (what, queue) in enumerate(self._queues):
             if queue is not None:
-                queue.read = partial(after, loader, i)
+                queue.read = partial(after, loader, what, sum(one == what for one, _ in self._queues[:i]))
         self._queues = []
         self._loaders.append(loader)
         return loader
