@@ -97,7 +97,7 @@ func noImage(in sample.Schema, images []string) error {
 	}
 	if slices.ContainsFunc(in, func(f sample.Field) bool { return f.Type.Kind == sample.Tensor && len(f.Type.Shape) >= 3 }) {
 		return fmt.Errorf("has no image to work on, only %v; an array is an image if it is the field \"image\" of a source, "+
-			"or if a function returns it in the place of one: work on others in a function", in)
+			"or if a function returns it instead of one: work on others in a function", in)
 	}
 	return fmt.Errorf("has no image to work on, only %v", in)
 }

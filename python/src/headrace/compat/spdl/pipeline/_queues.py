@@ -87,6 +87,6 @@ def after(loader: Loader, what: str, number: int) -> dict[str, int]:
     if number >= len(names):
         return dict.fromkeys(_COUNTED, 0)
     out = next(stage["out"] for stage in stats["stages"] if stage["name"] == names[number])
-    found = next((one for one in stats["queues"] if one["from"] == names[number]), {})
+    found: Any = next((one for one in stats["queues"] if one["from"] == names[number]), {})
     # Ends of epochs, and of what a step makes of an item, pass the engine's queues too.
     return {name: min(found.get(name, 0), out) if name in ("puts", "gets") else found.get(name, 0) for name in _COUNTED}
