@@ -265,17 +265,17 @@ key [/class1/003.npy]
 x_length [1] [2] <nil>
 `,
 		`{"pack":{"length":6,"size":2,"pad":{"x":-7,"label":-100}}}`: `step 0
-x [2, 6] [0 1 2 2000 3000 3001 4000 4001 4002 4003 -7 -7] <nil>
-label [2, 6] [0 0 0 0 1 1 0 0 0 0 -100 -100] <nil>
-key [["/class0/000.npy","/class0/002.npy","/class1/003.npy"] ["/class0/004.npy"]]
-x_segment_ids [2, 6] [1 1 1 2 3 3 1 1 1 1 0 0] <nil>
-x_positions [2, 6] [0 1 2 0 0 1 0 1 2 3 0 0] <nil>
+x [2, 6] [2000 1000 1001 1002 1003 1004 4000 4001 4002 4003 3000 3001] <nil>
+label [2, 6] [0 1 1 1 1 1 0 0 0 0 1 1] <nil>
+key [["/class0/002.npy","/class1/001.npy"] ["/class0/004.npy","/class1/003.npy"]]
+x_segment_ids [2, 6] [1 2 2 2 2 2 1 1 1 1 2 2] <nil>
+x_positions [2, 6] [0 0 1 2 3 4 0 1 2 3 0 1] <nil>
 step 1
-x [1, 6] [1000 1001 1002 1003 1004 -7] <nil>
-label [1, 6] [1 1 1 1 1 -100] <nil>
-key [["/class1/001.npy"]]
-x_segment_ids [1, 6] [1 1 1 1 1 0] <nil>
-x_positions [1, 6] [0 1 2 3 4 0] <nil>
+x [1, 6] [0 1 2 -7 -7 -7] <nil>
+label [1, 6] [0 0 0 -100 -100 -100] <nil>
+key [["/class0/000.npy"]]
+x_segment_ids [1, 6] [1 1 1 0 0 0] <nil>
+x_positions [1, 6] [0 1 2 0 0 0] <nil>
 `,
 	} {
 		l := openLoader(t, parseRecipe(t, files+steps, root), Config{Epochs: new(1)}, Options{})

@@ -90,8 +90,8 @@ func ExamplePack() {
 		return fmt.Sprintf("%-9s %s\n", text, ids)
 	})
 	// Output:
-	// aweirthe  12222333
-	// turnsinto 111112233
-	// riverits  11111222
-	// headrace  11111111
+	// weirturns 111122222
+	// aheadrace 122222222
+	// theriver  11122222
+	// intoits   1122333
 }

@@ -100,6 +100,7 @@ type drawn struct {
 	budget  group.BudgetOpts
 	shapes  group.ShapeOpts
 	pack    group.PackOpts
+	domains int // of packing
 }
 
 func draw(t *rapid.T) (d drawn) {
@@ -122,8 +123,9 @@ func draw(t *rapid.T) (d drawn) {
 	d.shapes = group.ShapeOpts{Size: rapid.IntRange(1, 5).Draw(t, "shape size"), Open: rapid.IntRange(1, 5).Draw(t, "open shapes")}
 	d.pack = group.PackOpts{
 		Length: most + rapid.IntRange(0, 12).Draw(t, "row"), Segments: rapid.IntRange(0, 4).Draw(t, "segments"),
-		Open: rapid.IntRange(1, 5).Draw(t, "open rows"), Fit: rapid.SampledFrom([]group.Fit{group.BestFit, group.FirstFit}).Draw(t, "fit"),
+		Open: rapid.IntRange(1, 5).Draw(t, "open rows"), Fit: group.Fit(rapid.IntRange(0, 3).Draw(t, "fit")),
 	}
+	d.domains = rapid.IntRange(1, 3).Draw(t, "domains")
 	return d
 }
 
@@ -144,7 +146,7 @@ func TestEveryKindResumes(t *testing.T) {
 		pipetest.Resume(t, batches(n, must(group.Buckets(d.length, d.buckets)), o), two, true, numbers)
 		pipetest.Resume(t, batches(n, must(group.Budget(d.length, d.budget)), o), two, true, numbers)
 		pipetest.Resume(t, batches(n, must(group.Shapes(d.shape, d.shapes)), o), two, true, numbers)
-		f := rows(n, must(group.Pack(d.length, d.pack)))
+		f := rows(n, must(group.PackBy(d.packing(), d.pack)))
 		pipetest.Resume(t, f, two, true, func(r group.Row[int]) []string { return []string{fmt.Sprint(r)} })
 		pipetest.Resume(t, pipe.Batch(f, 3, pipe.BatchOpts{Name: "batch", DropLast: o.DropLast}), two, true, func(r []group.Row[int]) []string { return []string{fmt.Sprint(r)} })
 	})
@@ -174,9 +176,10 @@ func TestOverlong(t *testing.T) {
 		lost     int
 		want     string
 	}{
-		{group.Fail, 3, "[{6 [0 2 4]}] [{[{0 0 2} {2 2 1} {4 3 3}] 6}]"},
-		{group.Truncate, 1, "[{2 [0]} {6 [1]} {4 [2 4]} {6 [5]}] [{[{1 0 6}] 6} {[{0 0 2} {2 2 1} {4 3 3}] 6} {[{5 0 6}] 6}]"},
-		{group.Drop, 1, "[{6 [0 2 4]}] [{[{0 0 2} {2 2 1} {4 3 3}] 6}]"},
+		{group.Fail, 3, "[{6 [0 2 4]}] [{[{0 0 2 0 false []} {2 2 1 0 false []} {4 3 3 0 false []}] 6 []}]"},
+		{group.Truncate, 1, "[{2 [0]} {6 [1]} {4 [2 4]} {6 [5]}] " +
+			"[{[{1 0 6 0 false []}] 6 []} {[{5 0 6 0 false []}] 6 []} {[{0 0 2 0 false []} {2 2 1 0 false []} {4 3 3 0 false []}] 6 []}]"},
+		{group.Drop, 1, "[{6 [0 2 4]}] [{[{0 0 2 0 false []} {2 2 1 0 false []} {4 3 3 0 false []}] 6 []}]"},
 	} {
 		lost := 0
 		tolerant.Hooks.Lost = func(pipe.Loss) { lost++ }
@@ -218,9 +221,20 @@ func TestSettings(t *testing.T) {
 		"group: batches of 1 samples, -1 open: the size must be at least 1, and no number of open batches below 0": group.ShapeOpts{Size: 1, Open: -1}.Check(),
 		"group: rows of length 0: must be at least 1":                                                              group.PackOpts{}.Check(),
 		"group: -1 segments in each of 0 open rows: must be at least 0":                                            group.PackOpts{Length: 1, Segments: -1}.Check(),
-		"group: fit(2): must be BestFit or FirstFit":                                                               group.PackOpts{Length: 1, Fit: 2}.Check(),
 	} {
 		if err == nil || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+	one, wrap := func(int) int { return 1 }, group.PackOpts{Length: 1, Fit: group.Wrap}
+	several := group.PackOpts{Length: 1, Fit: group.BestWrap, Others: []int{2}}
+	for want, err := range map[string]error{
+		"fit(4): must be BestFit, FirstFit, Wrap or BestWrap":                                    group.PackOpts{Length: 1, Fit: 4}.Check(),
+		"a fit that cuts needs the functions ID and Cut":                                         second(group.PackBy(group.Packed[int]{}, wrap)),
+		"a fit that cuts needs PackBy":                                                           second(group.Pack(one, wrap)),
+		"rows of several lengths, and a fit that cuts: it needs sequences that are equally long": several.Check(),
+	} {
+		if err == nil || err.Error() != "group: "+want {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	}

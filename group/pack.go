@@ -1,9 +1,12 @@
 package group
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/headrace/headrace/pipe"
 )
@@ -11,29 +14,59 @@ import (
 // Row is several samples after each other. From Length on it is empty.
 type Row[T any] struct {
 	Segments []Segment[T]
-	Length   int // of all segments
+	Length   int   // of all segments
+	Others   []int // likewise of further sequences; nil: samples have none
 }
 
-// Segment is a sample in a row.
+// Used is the length of all segments of the i-th sequence, of which the first is 0.
+func (r *Row[T]) Used(i int) int {
+	if i == 0 {
+		return r.Length
+	}
+	return r.Others[i-1]
+}
+
+// Segment is a sample in a row, or a part of one.
 type Segment[T any] struct {
 	Item   T
-	Offset int // at which it begins
-	Length int // that it takes; less than the sample has where that was truncated
+	Offset int // in the row, at which it begins
+	Length int // that it takes; less than the sample has where that was truncated or cut
+	Start  int // in the sample: more than 0 where a row before has its beginning
+
+	Goes   bool   // the rest of it is in a later row
+	Others []Span // of further sequences
 }
 
-// Fit says into which row a sample goes.
+// Span is the place of a sequence in a row.
+type Span struct{ Offset, Length int }
+
+// Span returns the place of the i-th sequence of the sample, of which the first is 0.
+func (s *Segment[T]) Span(i int) Span {
+	if i == 0 {
+		return Span{s.Offset, s.Length}
+	}
+	return s.Others[i-1]
+}
+
+// Fit says which samples share a row.
 type Fit uint8
 
 const (
-	BestFit  Fit = iota // the one that it leaves the least room in
-	FirstFit            // the oldest
+	BestFit  Fit = iota // the longest that is held, and then always the longest that fits
+	FirstFit            // the longest that is held, and of the others, in their order, each that fits
+	Wrap                // samples are laid end to end and cut where rows end
+	BestWrap            // as BestFit; what stays empty takes the beginning of another sample
 )
+
+// cuts tells whether a sample may be in two rows.
+func (f Fit) cuts() bool { return f == Wrap || f == BestWrap }
 
 // PackOpts are the settings of [Pack].
 type PackOpts struct {
-	Length   int // of a row; required
-	Segments int // the most samples of a row; 0: no limit
-	Open     int // rows that are filled at once; 0: DefaultOpen. More leave less room, and hold more samples
+	Length   int   // of a row; required
+	Others   []int // of a row of further sequences that each sample has; only of fits that do not cut
+	Segments int   // the most samples of a row; 0: no limit
+	Open     int   // as many rows' worth of samples are held; 0: DefaultOpen. More leave less room
 	Fit      Fit
 	Overlong Overlong
 }
@@ -41,128 +74,324 @@ type PackOpts struct {
 // Check returns what is wrong with the settings, all of it.
 func (o PackOpts) Check() error {
 	errs := []error{o.Overlong.check()}
-	if o.Length < 1 {
-		errs = append(errs, fmt.Errorf("group: rows of length %d: must be at least 1", o.Length))
+	for _, n := range append([]int{o.Length}, o.Others...) {
+		if n < 1 {
+			errs = append(errs, fmt.Errorf("group: rows of length %d: must be at least 1", n))
+		}
+	}
+	if len(o.Others) > 0 && o.Fit.cuts() {
+		errs = append(errs, errors.New("group: rows of several lengths, and a fit that cuts: it needs sequences that are equally long"))
 	}
 	if o.Segments < 0 || o.Open < 0 {
 		errs = append(errs, fmt.Errorf("group: %d segments in each of %d open rows: must be at least 0", o.Segments, o.Open))
 	}
-	if o.Fit > FirstFit {
-		errs = append(errs, fmt.Errorf("group: fit(%d): must be BestFit or FirstFit", o.Fit))
+	if o.Fit > BestWrap {
+		errs = append(errs, fmt.Errorf("group: fit(%d): must be BestFit, FirstFit, Wrap or BestWrap", o.Fit))
 	}
 	return errors.Join(errs...)
 }
 
-// Pack makes aggregators that put samples into rows of one length, without cutting any.
-// A sample goes into one of the open rows in which it fits, else into a new one. A row
-// is handed on when it is full, or to make place for a new one: the fullest then, since
-// the others are more likely to take something yet; of several such the oldest. At the
-// end of an epoch all that are open are handed on, the oldest first, or dropped, as
-// [pipe.AggregateOpts] say. A sample of length 0 fails.
+// Packed tells [PackBy] of samples.
+type Packed[T any] struct {
+	Length func(T) int
+	Other  func(v T, i int) int // of the i-th of PackOpts.Others
+	Domain func(T) string       // rows have samples of one domain; nil: of any
+
+	// Of fits that cut:
+	ID  func(T) string     // of a sample in every run
+	Cut func(v T, n int) T // another value for its first n elements, in a row of its own
+}
+
+// Pack makes aggregators that put samples into rows of one length. Samples are held until
+// they are more than Open rows take; then a row is made of some of them and handed on.
+// The fit says which. [Wrap] holds no more than a row takes. At the end of an epoch rows
+// are made until nothing is left. A sample of length 0 fails.
 //
-// Which row a sample goes into is a choice among those in which it fits, and no row
-// that it did not choose makes a difference to it: without the rows that were handed
-// on, every sample that is left chooses the same row as with them. There were never
-// more rows open, either, so that none is handed on early but those that were. That
-// would not be so if rows waited for each other, or if all of them were handed on at
-// once.
+// Samples of a row are in their order. A row depends on the samples that are held, in
+// their order, and on the lengths of beginnings that are gone of them. The aggregator
+// remembers these by the sample's ID, so that a run that is resumed between the two rows
+// of a sample gives the rest: the sample is finished with the second one.
 func Pack[T any](length func(T) int, o PackOpts) (begin func() pipe.Aggregator[T, Row[T]], err error) {
+	if o.Fit.cuts() {
+		return nil, errors.New("group: a fit that cuts needs PackBy")
+	}
+	return PackBy(Packed[T]{Length: length}, o)
+}
+
+// PackBy is [Pack] of samples with more to say.
+func PackBy[T any](of Packed[T], o PackOpts) (begin func() pipe.Aggregator[T, Row[T]], err error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	if o.Segments == 0 {
+	if o.Fit.cuts() && (of.ID == nil || of.Cut == nil) {
+		return nil, errors.New("group: a fit that cuts needs the functions ID and Cut")
+	}
+	if o.Segments == 0 { // no more have room, since each has one element
 		o.Segments = o.Length
+		for _, n := range o.Others {
+			o.Segments += n
+		}
 	}
 	if o.Open == 0 {
 		o.Open = DefaultOpen
 	}
-	return func() pipe.Aggregator[T, Row[T]] { return &pack[T]{length: length, opts: o} }, nil
+	return func() pipe.Aggregator[T, Row[T]] {
+		return &pack[T]{of: of, opts: o, shelves: make(map[string]*shelf[T]), filled: make([]int, 1+len(o.Others))}
+	}, nil
 }
 
 type pack[T any] struct {
-	length func(T) int
-	opts   PackOpts
-	open   []row[T] // the oldest first
-	left   []int    // what each of them still takes; apart from them, since it is looked through for every sample
-	spare  [][]pipe.Held[T]
+	of      Packed[T]
+	opts    PackOpts
+	shelves map[string]*shelf[T] // with what is held, by domain
+	held    int                  // samples, in all
+	filled  []int                // the sums of all their lengths, by sequence
+	came    int                  // samples, in this run
+	gone    map[string]int       // how much of samples is, that come again after a resume
+	members []pipe.Held[T]
+	spare   []*waiting[T]
 }
 
-// row is one that is being filled.
-type row[T any] struct {
-	segments []Segment[T]
-	held     []pipe.Held[T]
+// shelf has the samples of a domain that are held.
+type shelf[T any] struct {
+	domain  string
+	inOrder []*waiting[T] // as they came
+	longest []*waiting[T] // the longest first, of equal ones the oldest; nil: nobody asks
+	length  int           // of all sequences of all
 }
 
+// waiting is a sample that is held.
+type waiting[T any] struct {
+	held   pipe.Held[T]
+	number int // in which it came
+	length int // of what is left
+	others []int
+	start  int    // how much of it is gone
+	id     string // where some is
+	taken  bool   // into the row that is being made
+}
+
+// Resume implements [pipe.Resumer].
+func (p *pack[T]) Resume(m pipe.Memory) error {
+	if err := json.Unmarshal([]byte(m.State), &p.gone); err != nil {
+		return fmt.Errorf("group: what was remembered of samples that are cut: %w", err)
+	}
+	return nil
+}
+
+// state returns the beginnings that are gone, by samples, for the next run.
+func (p *pack[T]) state() string {
+	gone := map[string]int{}
+	for _, s := range p.shelves {
+		for _, w := range s.inOrder {
+			if w.start > 0 {
+				gone[w.id] = w.start
+			}
+		}
+	}
+	text, _ := json.Marshal(gone)
+	return string(text)
+}
+
+// Add implements [pipe.Aggregator].
 func (p *pack[T]) Add(_ context.Context, v pipe.Held[T], e *pipe.Emitter[T, Row[T]]) error {
-	n, err := p.opts.Overlong.Fit(p.length(v.Value), p.opts.Length)
-	if err != nil {
+	w := p.blank()
+	w.held = v
+	if err := p.measure(w); err != nil {
 		return err
 	}
-	if n == 0 {
+
+	domain := ""
+	if p.of.Domain != nil {
+		domain = p.of.Domain(v.Value)
+	}
+	to := p.shelves[domain]
+	if to == nil {
+		to = &shelf[T]{domain: domain}
+		p.shelves[domain] = to
+	}
+	w.number = p.came
+	p.came++
+	to.inOrder = append(to.inOrder, w)
+	p.put(to, w)
+
+	for {
+		from := p.due(to)
+		if from == nil {
+			return nil
+		}
+		p.emit(from, e)
+	}
+}
+
+// Flush implements [pipe.Aggregator].
+func (p *pack[T]) Flush(_ context.Context, e *pipe.Emitter[T, Row[T]]) error {
+	for p.held > 0 {
+		p.emit(p.largest(), e)
+	}
+	return nil
+}
+
+// blank is room for a sample.
+func (p *pack[T]) blank() *waiting[T] {
+	if n := len(p.spare); n > 0 {
+		w := p.spare[n-1]
+		p.spare = p.spare[:n-1]
+		*w = waiting[T]{others: w.others[:0]}
+		return w
+	}
+	return new(waiting[T])
+}
+
+// measure says how long a sample is.
+func (p *pack[T]) measure(w *waiting[T]) (err error) {
+	v := w.held.Value
+	if w.length, err = p.opts.Overlong.Fit(p.of.Length(v), p.opts.Length); err != nil {
+		return err
+	}
+	some := w.length
+	for i, limit := range p.opts.Others {
+		n, err := p.opts.Overlong.Fit(p.of.Other(v, i), limit)
+		if err != nil {
+			return err
+		}
+		w.others = append(w.others, n)
+		some += n
+	}
+	if some == 0 {
 		return errors.New("group: its length is 0: there is nothing to pack")
 	}
-	at := p.choose(n)
-	if at < 0 {
-		if len(p.open) == p.opts.Open {
-			p.emit(p.fullest(), e)
+	if len(p.gone) > 0 {
+		id := p.of.ID(v)
+		if n := p.gone[id]; n > 0 && n < w.length {
+			w.id, w.start, w.length = id, n, w.length-n
+			delete(p.gone, id)
 		}
-		at = len(p.open)
-		p.open = append(p.open, row[T]{held: p.room()})
-		p.left = append(p.left, p.opts.Length)
-	}
-	to := &p.open[at]
-	to.segments = append(to.segments, Segment[T]{v.Value, p.opts.Length - p.left[at], n})
-	to.held = append(to.held, v)
-	p.left[at] -= n
-	if p.left[at] == 0 || len(to.held) == p.opts.Segments {
-		p.emit(at, e)
 	}
 	return nil
 }
 
-// choose returns the open row for a sample of length n, or -1.
-func (p *pack[T]) choose(n int) int {
-	best := -1
-	for i, left := range p.left {
-		if n > left || best >= 0 && left >= p.left[best] {
-			continue
-		}
-		best = i
-		if p.opts.Fit == FirstFit {
-			break
-		}
+// put counts a sample that is on a shelf, and lines it up by its length.
+func (p *pack[T]) put(to *shelf[T], w *waiting[T]) {
+	p.count(to, w, 1)
+	if p.opts.Fit == Wrap {
+		return
 	}
-	return best
+	at, _ := slices.BinarySearchFunc(to.longest, w, func(a, b *waiting[T]) int {
+		return cmp.Or(b.length-a.length, a.number-b.number)
+	})
+	to.longest = slices.Insert(to.longest, at, w)
 }
 
-func (p *pack[T]) fullest() (at int) {
-	for i, left := range p.left {
-		if left < p.left[at] {
-			at = i
-		}
+// count adds a sample to the sums, or takes it out of them.
+func (p *pack[T]) count(of *shelf[T], w *waiting[T], sign int) {
+	p.held += sign
+	of.length += sign * w.length
+	p.filled[0] += sign * w.length
+	for i, n := range w.others {
+		of.length += sign * n
+		p.filled[1+i] += sign * n
 	}
-	return at
 }
 
-func (p *pack[T]) Flush(_ context.Context, e *pipe.Emitter[T, Row[T]]) error {
-	for len(p.open) > 0 {
-		p.emit(0, e)
+// due returns the shelf of which a row has to be made now, after a sample has come to
+// one; nil: nothing has to.
+func (p *pack[T]) due(newest *shelf[T]) *shelf[T] {
+	if p.opts.Fit == Wrap && (newest.length >= p.opts.Length || len(newest.inOrder) >= p.opts.Segments) {
+		return newest
+	}
+	full := p.held > p.opts.Open*p.opts.Segments || p.filled[0] > p.opts.Open*p.opts.Length
+	for i, n := range p.opts.Others {
+		full = full || p.filled[1+i] > p.opts.Open*n
+	}
+	if !full {
+		return nil
+	}
+	return p.largest()
+}
+
+// largest returns the shelf with most on it; of several, that of the oldest sample.
+func (p *pack[T]) largest() (most *shelf[T]) {
+	for _, s := range p.shelves {
+		if most == nil || cmp.Or(s.length-most.length, most.inOrder[0].number-s.inOrder[0].number) > 0 {
+			most = s
+		}
+	}
+	return most
+}
+
+// emit hands on a row of samples of a shelf.
+func (p *pack[T]) emit(from *shelf[T], e *pipe.Emitter[T, Row[T]]) {
+	chosen := p.choose(from)
+	row := Row[T]{Segments: make([]Segment[T], 0, len(chosen)+1)}
+	if len(p.opts.Others) > 0 {
+		row.Others = make([]int, len(p.opts.Others))
+	}
+	p.members = p.members[:0]
+	for _, w := range chosen {
+		s := Segment[T]{Item: w.held.Value, Offset: row.Length, Length: w.length, Start: w.start}
+		row.Length += w.length
+		for k, n := range w.others {
+			s.Others = append(s.Others, Span{row.Others[k], n})
+			row.Others[k] += n
+		}
+		row.Segments, p.members = append(row.Segments, s), append(p.members, w.held)
+	}
+	p.remove(from, chosen)
+	if len(chosen) < p.opts.Segments && row.Length < p.opts.Length {
+		if w := p.toCut(from); w != nil {
+			row.Segments = append(row.Segments, p.cut(from, w, row.Length))
+			row.Length = p.opts.Length
+		}
+	}
+	if len(from.inOrder) == 0 {
+		delete(p.shelves, from.domain)
+	}
+
+	if !p.opts.Fit.cuts() {
+		e.Emit(row, p.members...)
+	} else {
+		o := e.Open(p.members...)
+		o.Emit(row)
+		o.Close(p.state())
+	}
+	clear(p.members)
+}
+
+// remove takes samples off a shelf.
+func (p *pack[T]) remove(from *shelf[T], chosen []*waiting[T]) {
+	for _, w := range chosen {
+		p.count(from, w, -1)
+	}
+	taken := func(w *waiting[T]) bool { return w.taken }
+	from.inOrder = slices.DeleteFunc(from.inOrder, taken)
+	from.longest = slices.DeleteFunc(from.longest, taken)
+	for _, w := range chosen {
+		w.held = pipe.Held[T]{} // the value is another's now
+		p.spare = append(p.spare, w)
+	}
+}
+
+// toCut returns the sample whose beginning fills a row that has no room for all of it;
+// nil: there is none.
+func (p *pack[T]) toCut(from *shelf[T]) *waiting[T] {
+	switch {
+	case p.opts.Fit == Wrap && len(from.inOrder) > 0:
+		return from.inOrder[0]
+	case p.opts.Fit == BestWrap:
+		if i := slices.IndexFunc(from.longest, func(w *waiting[T]) bool { return w.start == 0 }); i >= 0 {
+			return from.longest[i]
+		}
 	}
 	return nil
 }
 
-func (p *pack[T]) emit(at int, e *pipe.Emitter[T, Row[T]]) {
-	r := p.open[at]
-	e.Emit(Row[T]{r.segments, p.opts.Length - p.left[at]}, r.held...)
-	clear(r.held)
-	p.spare = append(p.spare, r.held[:0])
-	p.open = append(p.open[:at], p.open[at+1:]...)
-	p.left = append(p.left[:at], p.left[at+1:]...)
-}
-
-func (p *pack[T]) room() (room []pipe.Held[T]) {
-	if n := len(p.spare); n > 0 {
-		room, p.spare = p.spare[n-1], p.spare[:n-1]
-	}
-	return room
+// cut takes the beginning of a sample that is held for the end of a row.
+func (p *pack[T]) cut(from *shelf[T], w *waiting[T], offset int) Segment[T] {
+	n := p.opts.Length - offset
+	p.count(from, w, -1)
+	from.longest = slices.DeleteFunc(from.longest, func(other *waiting[T]) bool { return other == w })
+	w.id, w.start, w.length = p.of.ID(w.held.Value), n, w.length-n
+	p.put(from, w)
+	return Segment[T]{Item: p.of.Cut(w.held.Value, n), Offset: offset, Length: n, Goes: true}
 }

@@ -50,27 +50,28 @@ type spelling struct {
 
 // spellings of types. Text, and what has choices, is in a recipe as in Python.
 var spellings = map[string]spelling{
-	"bool":             {hint: "bool", usual: "False"},
-	"*bool":            {hint: "bool"},
-	"string":           {hint: "str"},
-	"*float64":         {hint: "float", turn: "number_of(%[1]q, %[1]s)"},
-	"*[2]float64":      {hint: "tuple[float, float]", turn: "range_of(%[1]q, %[1]s)", none: true},
-	"*[3]int":          {hint: "Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
-	"[]int":            {hint: "int | Sequence[int]", turn: "integer_list(%[1]q, %[1]s)"},
-	"[]string":         {hint: "Some", turn: "names_of(%[2]q, (%[1]s,))"},
-	"recipe.Size":      {hint: "Size", turn: "size_of(%[1]s)"},
-	"[]recipe.Size":    {hint: "Iterable[Size]", turn: "[size_of(size) for size in %[1]s]"},
-	"image.Fill":       {hint: "int | Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
-	"*image.Padding":   {hint: "int | Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
-	"image.Range":      {hint: "Range", turn: "numbers_of(%[1]q, %[1]s)"},
-	"image.Channels":   {hint: "float | Sequence[float]", turn: "numbers_of(%[1]q, %[1]s)"},
-	"recipe.Extents":   {hint: "Sequence[int | None]", turn: "[optional(\"shape\", n) for n in %[1]s]"},
-	"recipe.PadValue":  {hint: "float | Mapping[str, float]", turn: "numbers_for(%[1]q, %[1]s)", usual: "0"},
-	"a whole number":   {hint: "int", turn: "optional(%[1]q, %[1]s)", none: true},
-	"one that must be": {hint: "int", turn: "integer(%[1]q, %[1]s)"},
-	"seconds":          {hint: "float", turn: "seconds_of(%[1]q, %[1]s)", none: true},
-	"options":          {hint: "Mapping[str, Any] | str", turn: "option_text(%[1]q, %[1]s)"},
-	"a dtype":          {hint: "Any", turn: "dtype_name(%[1]s)"},
+	"bool":              {hint: "bool", usual: "False"},
+	"*bool":             {hint: "bool"},
+	"string":            {hint: "str"},
+	"*float64":          {hint: "float", turn: "number_of(%[1]q, %[1]s)"},
+	"*[2]float64":       {hint: "tuple[float, float]", turn: "range_of(%[1]q, %[1]s)", none: true},
+	"*[3]int":           {hint: "Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
+	"[]int":             {hint: "int | Sequence[int]", turn: "integer_list(%[1]q, %[1]s)"},
+	"[]string":          {hint: "Some", turn: "names_of(%[2]q, (%[1]s,))"},
+	"recipe.Size":       {hint: "Size", turn: "size_of(%[1]s)"},
+	"[]recipe.Size":     {hint: "Iterable[Size]", turn: "[size_of(size) for size in %[1]s]"},
+	"image.Fill":        {hint: "int | Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
+	"*image.Padding":    {hint: "int | Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
+	"image.Range":       {hint: "Range", turn: "numbers_of(%[1]q, %[1]s)"},
+	"image.Channels":    {hint: "float | Sequence[float]", turn: "numbers_of(%[1]q, %[1]s)"},
+	"recipe.Extents":    {hint: "Sequence[int | None]", turn: "[optional(\"shape\", n) for n in %[1]s]"},
+	"recipe.RowLengths": {hint: "int | Mapping[str, int]", turn: "lengths_of(%[1]q, %[1]s)"},
+	"recipe.PadValue":   {hint: "float | Mapping[str, float]", turn: "numbers_for(%[1]q, %[1]s)", usual: "0"},
+	"a whole number":    {hint: "int", turn: "optional(%[1]q, %[1]s)", none: true},
+	"one that must be":  {hint: "int", turn: "integer(%[1]q, %[1]s)"},
+	"seconds":           {hint: "float", turn: "seconds_of(%[1]q, %[1]s)", none: true},
+	"options":           {hint: "Mapping[str, Any] | str", turn: "option_text(%[1]q, %[1]s)"},
+	"a dtype":           {hint: "Any", turn: "dtype_name(%[1]s)"},
 }
 
 // exceptions are arguments that Python writes in another way than their types.
@@ -183,7 +184,7 @@ func others() string {
 }
 
 // converters are what the methods may need of arguments.py.
-const converters = "at_least_one dtype_name integer integer_list integers name_of names_of number_of numbers_for numbers_of" +
+const converters = "at_least_one dtype_name integer integer_list integers lengths_of name_of names_of number_of numbers_for numbers_of" +
 	" option_text optional range_of seconds_of size_of start_of truth weights_of"
 
 const moduleForm = `"""The methods of pipelines whose arguments are those of a recipe.

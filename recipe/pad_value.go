@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/headrace/headrace/internal/jsonschema"
 	"github.com/headrace/headrace/internal/rawjson"
@@ -122,5 +123,28 @@ func NoSequences(in sample.Schema, what string) error {
 	if slices.ContainsFunc(in, func(f sample.Field) bool { return f.Type.Kind == sample.Bytes }) {
 		return fmt.Errorf("has no sequences to %s, only %v; put decode_npy before it", what, in)
 	}
-	return fmt.Errorf("has no sequences to %s, only %v: they are arrays whose first extent alone is unknown", what, in)
+	const sequence = "has no sequences to %s, only %v: a sequence is an array whose first extent alone is unknown. "
+	for _, f := range in {
+		if f.Type.Kind == sample.Tensor && f.Type.Axes == "" && len(f.Type.Shape) > 0 {
+			return fmt.Errorf(sequence+"If %q differs in length, say so in the source or the step that makes it, "+
+				"beside its other fields: gives={%q: %s}", what, in, f.Name, f.Name, openEnded(f.Type))
+		}
+	}
+	return fmt.Errorf(sequence+"A source or a function that makes one says so, beside its other fields: "+
+		"gives={\"tokens\": (\"int32\", (None,))}", what, in)
+}
+
+// openEnded is the type of an array of any length, as Python's gives has it.
+func openEnded(t sample.Type) string {
+	shape := "(None,"
+	for _, n := range t.Shape[1:] {
+		if n == tensor.Unknown {
+			n = 80
+		}
+		shape += fmt.Sprintf(" %d,", n)
+	}
+	if len(t.Shape) > 1 {
+		shape = strings.TrimSuffix(shape, ",")
+	}
+	return fmt.Sprintf("(%q, %s))", t.DType, shape)
 }

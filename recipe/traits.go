@@ -201,12 +201,30 @@ type Buckets struct {
 
 // Packing is how sequences come into rows.
 type Packing struct {
-	Length, Open int
-	Size         int  // rows of a batch, on each rank; 0: GlobalSize says so
-	First        bool // the oldest row with room, instead of the fullest
-	Pad          PadValue
-	Overlong     string
-	DropLast     bool
+	Lengths  RowLengths
+	Size     int // rows of a batch, on each rank; 0: GlobalSize says so
+	Open     int // rows' worth of samples that are held
+	Segments int // most samples of a row; 0: as many as have room
+	Fit      string
+	Domain   string // the field of which a row has one value; "": of any
+	Pad      PadValue
+	Overlong string
+	DropLast bool
+}
+
+// Cuts reports whether a sample may be in two rows.
+func (p *Packing) Cuts() bool { return p.Fit == "wrap" || p.Fit == "best-wrap" }
+
+// Rows are the lengths of a row: one for all sequences, or one for each, in the order of
+// the schema.
+func (p *Packing) Rows(in sample.Schema) (all []int) {
+	if p.Lengths.Fields == nil {
+		return []int{p.Lengths.All}
+	}
+	for _, f := range in.Ragged() {
+		all = append(all, p.Lengths.Of(f.Name))
+	}
+	return all
 }
 
 // The names of the fields that say where sequences are, after that of a field which is
@@ -214,6 +232,8 @@ type Packing struct {
 const (
 	SegmentIDs = "_segment_ids"
 	Positions  = "_positions"
+	CuSeqlens  = "_cu_seqlens"
+	MaxSeqlen  = "_max_seqlen"
 )
 
 // Tied are boxes of an image.

@@ -383,7 +383,7 @@ func TestWhatCheckRefusesInTrees(t *testing.T) {
 		{steps(files, recipe.Step{Args: &python.Filter{Python: recipe.Python{Function: "m:f"}, Pace: recipe.Pace{Order: "complete"}}}), []string{
 			`step "filter" (#2): order is "complete": must be "input" or "completion"`,
 		}},
-		{steps(files, route("key", branch(recipe.Chain{{Args: &flow.Pack{Size: 2, Length: 5}}}, png), rest)), []string{
+		{steps(files, route("key", branch(recipe.Chain{{Args: &flow.Pack{Size: 2, Length: recipe.RowLengths{All: 5}}}}, png), rest)), []string{
 			`step "pack" (#3): makes batches inside "route", where batch alone can: put it after "route"`,
 		}},
 		{steps(files, route("key", branch(recipe.Chain{decode}, png), rest)), []string{`step "route" (#2): branches[1] gives samples without the field "image", which branches[0] has`}},

@@ -2,7 +2,9 @@ package batch
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
 	"sync/atomic"
 
 	"github.com/headrace/headrace/budget"
@@ -31,9 +33,13 @@ type Grouping struct {
 
 	Image     int // the field of the image
 	Sequences []Sequence
-	Equal     bool // the sequences of a sample are equally long
-	Limit     int  // of a length
+	Equal     bool  // the sequences of a sample are equally long
+	Limit     int   // of a length
+	Limits    []int // of each sequence, which have lengths of their own; nil: Limit
 	Overlong  group.Overlong
+	Cut       *Cutter // nil: no sample is cut
+
+	Domain func(*record.Record) string // of which rows have one; nil: of any
 
 	Scope  *core.MemoryScope // nil: nothing is decoded after it
 	Lane   *budget.Lane
@@ -88,14 +94,19 @@ func (g *Grouping) groupOf(it *record.Record) (int, error) {
 	return 0, fmt.Errorf("headrace: the image comes out as %v, which no batch can hold", shape)
 }
 
-// lengthOf returns the length of the longest sequence.
+// lengthOf returns the length of the longest sequence, or of the first if each has rows
+// of its own.
 func (g *Grouping) lengthOf(v *record.Values) (int, error) {
+	if g.Limits != nil {
+		return g.firstOf(v)
+	}
 	longest, at := 0, 0
 	for i, one := range g.Sequences {
 		n := v.Arrays[one.Place.At].Shape[0]
 		if g.Equal && i > 0 && n != longest {
 			return 0, fmt.Errorf("headrace: the fields %q and %q have %d and %d elements: pack needs sequences that are equally long;"+
-				" bucket_batch pads each", g.Sequences[0].Name, one.Name, longest, n)
+				" bucket_batch pads each, and length={%[1]q: …, %[2]q: …} gives each rows of its own",
+				g.Sequences[0].Name, one.Name, longest, n)
 		}
 		if n > longest {
 			longest, at = n, i
@@ -107,9 +118,39 @@ func (g *Grouping) lengthOf(v *record.Values) (int, error) {
 			g.Sequences[0].Name)
 	}
 
-	n, err := g.Overlong.Fit(longest, g.Limit)
+	return g.fit(at, longest, g.Limit)
+}
+
+// firstOf returns the length of the first sequence, if all fit into rows of their own.
+func (g *Grouping) firstOf(v *record.Values) (first int, err error) {
+	some := 0
+	for i := range g.Sequences {
+		n, err := g.fit(i, g.Length(v, i), g.Limits[i])
+		if err != nil {
+			return 0, err
+		}
+		if some += n; i == 0 {
+			first = n
+		}
+	}
+	if some == 0 {
+		return 0, errors.New("headrace: all sequences are empty: there is nothing to pack; " +
+			"leave such samples out, with filter or on_error=\"skip\"")
+	}
+	return first, nil
+}
+
+// Length returns the length of the i-th sequence.
+func (g *Grouping) Length(v *record.Values, i int) int {
+	return v.Arrays[g.Sequences[i].Place.At].Shape[0]
+}
+
+// fit returns the length that a sequence counts with.
+func (g *Grouping) fit(sequence, length, limit int) (int, error) {
+	n, err := g.Overlong.Fit(length, limit)
 	if err != nil && err != pipe.Skip {
-		err = &overlong{err: err, field: g.Sequences[at].Name, length: longest, limit: g.Limit, row: g.Equal}
+		err = &overlong{err: err, field: g.Sequences[sequence].Name, length: length, limit: limit,
+			row: g.Equal || g.Limits != nil, split: g.Equal}
 	}
 	return n, err
 }
@@ -120,6 +161,7 @@ type overlong struct {
 	field         string
 	length, limit int
 	row           bool // of pack; otherwise the last bucket is too short
+	split         bool // it could be cut
 }
 
 func (e *overlong) Unwrap() error { return e.err }
@@ -129,8 +171,25 @@ func (e *overlong) Error() string {
 	if e.row {
 		has, more = "a row", "raise length"
 	}
-	return fmt.Sprintf("headrace: the field %q has %d elements, and %s has room for %d: %s, or write overlong=\"truncate\" or \"drop\"",
-		e.field, e.length, has, e.limit, more)
+	words := `"truncate" or "drop"`
+	if e.split {
+		words = `"truncate", "drop" or "split"`
+	}
+	return fmt.Sprintf("headrace: the field %q has %d elements, and %s has room for %d: %s, or write overlong=%s",
+		e.field, e.length, has, e.limit, more, words)
+}
+
+// Name names a sample in every run of a rank.
+func Name(it *record.Record) string {
+	return it.Source.Name + ":" + strconv.FormatInt(it.ID.Pos, 10) + string(it.ID.Output)
+}
+
+// DomainAt tells samples apart by a column of text or of a number.
+func DomainAt(at record.Column) func(*record.Record) string {
+	if at.Kind == record.Texts {
+		return func(it *record.Record) string { return it.Values.Texts[at.At] }
+	}
+	return func(it *record.Record) string { return string(it.Values.Numbers[at.At:][:at.Size]) }
 }
 
 // takes tells whether a sample fits into a batch that was made for another.

@@ -242,16 +242,17 @@ func TestBatchesThatHaveNoRows(t *testing.T) {
 	}
 }
 
+func numbers(all ...int32) (b []byte) {
+	for _, n := range all {
+		b = binary.NativeEndian.AppendUint32(b, uint32(n))
+	}
+	return b
+}
+
 // Sequences are padded to the length of their batch, and several share a row of a pack,
 // which says where each begins.
 func TestSequencesInRows(t *testing.T) {
 	in := sample.Schema{{Name: "tokens", Type: sample.TensorType(tensor.Int32, tensor.Unknown)}}
-	numbers := func(all ...int32) (b []byte) {
-		for _, n := range all {
-			b = binary.NativeEndian.AppendUint32(b, uint32(n))
-		}
-		return b
-	}
 	int32Row, int64s := sample.TensorType(tensor.Int32, 6), sample.TensorType(tensor.Int64)
 	tokens := func(b *Batch, name string, want ...int32) {
 		if of, ok := b.Tensor(name); !ok || !bytes.Equal(of.Data, numbers(want...)) {
@@ -268,7 +269,8 @@ func TestSequencesInRows(t *testing.T) {
 	b := newBench(in, &l)
 	b.env.Room, b.slots.Packs = b.columns.Room, true
 	made := b.dirty(t)
-	w := &Writer{Env: b.env, Packed: l.Tracks(recipe.Packing{Length: 6, Size: 1, Pad: recipe.PadValue{All: -1}}, in, b.columns.Of)}
+	packing := recipe.Packing{Lengths: recipe.RowLengths{All: 6}, Size: 1, Pad: recipe.PadValue{All: -1}}
+	w := &Writer{Env: b.env, Packed: l.Tracks(packing, in, b.columns.Of)}
 	first, second := b.record(0, map[string][]byte{"tokens": numbers(7, 8)}), b.record(1, map[string][]byte{"tokens": numbers(9, 10, 11)})
 	row := group.Row[*record.Record]{Length: 5, Segments: []group.Segment[*record.Record]{{Item: first, Length: 2},
 		{Item: second, Offset: 2, Length: 3}}}

@@ -16,13 +16,17 @@ import (
 // packedField is a field of a packed row, in which the values of its samples are after
 // each other.
 type packedField struct {
-	field     int
-	text      int // which of the texts it is
-	place     record.Column
-	bytes     int // of an element of the row
-	pad       []byte
-	segments  int // the field that says which sample an element belongs to; 0: there is none, as the first field is none of these
-	positions int
+	field    int
+	text     int // which of the texts it is
+	place    record.Column
+	sequence int // whose length it has
+	bytes    int // of an element of the row
+	pad      []byte
+
+	// Of a sequence, the fields that say which sample an element belongs to, its position
+	// there, where samples begin and how long the longest is; 0: there is none, as the
+	// first field is none of these.
+	segments, positions, cuSeqlens, maxSeqlen int
 }
 
 // Pack writes samples into a row. They are done with, whatever comes of it.
@@ -37,11 +41,15 @@ func (e *Writer) Pack(_ context.Context, r group.Row[*record.Record], b *Batch, 
 	for _, t := range e.Packed {
 		t.write(r, b, row)
 	}
-	*b.samples.at(row) = len(r.Segments)
+	ended := len(r.Segments)
 	b.empty(row)
 	for _, s := range r.Segments {
 		b.origin(row, s.Item)
+		if s.Goes {
+			ended-- // it is counted where it ends
+		}
 	}
+	*b.samples.at(row) = ended
 	return nil
 }
 
@@ -57,34 +65,56 @@ func (t packedField) write(r group.Row[*record.Record], b *Batch, row int) {
 		*b.texts[t.text].at(row) = t.list(r)
 		return
 	}
+
 	dst := b.row(t.field, row)
-	for _, s := range r.Segments {
-		v, to := s.Item.Values, dst[s.Offset*t.bytes:][:s.Length*t.bytes]
+	for i := range r.Segments {
+		s := &r.Segments[i]
+		at := s.Span(t.sequence)
+		v, to := s.Item.Values, dst[at.Offset*t.bytes:][:at.Length*t.bytes]
 		switch {
 		case t.segments != 0:
-			copy(to, v.Arrays[t.place.At].Data)
+			copy(to, v.Arrays[t.place.At].Data[s.Start*t.bytes:])
 		case t.place.Kind == record.Numbers:
 			repeat(to, v.Numbers[t.place.At:][:t.place.Size])
 		default:
 			repeat(to, v.Arrays[t.place.At].Data)
 		}
 	}
-	repeat(dst[r.Length*t.bytes:], t.pad)
+
+	used := r.Used(t.sequence)
+	repeat(dst[used*t.bytes:], t.pad)
 	if t.segments != 0 {
-		number(r, int32s(b.row(t.segments, row)), int32s(b.row(t.positions, row)))
+		number(r, t.sequence, used, int32s(b.row(t.segments, row)), int32s(b.row(t.positions, row)))
+	}
+	if t.cuSeqlens != 0 {
+		int32s(b.row(t.maxSeqlen, row))[0] = bound(r, t.sequence, used, int32s(b.row(t.cuSeqlens, row)))
 	}
 }
 
 // number says of each element of a row which segment it belongs to, and its position
 // there.
-func number(r group.Row[*record.Record], segments, positions []int32) {
-	for i, s := range r.Segments {
-		for k := range s.Length {
-			segments[s.Offset+k], positions[s.Offset+k] = int32(i+1), int32(k)
+func number(r group.Row[*record.Record], sequence, used int, segments, positions []int32) {
+	for i := range r.Segments {
+		at := r.Segments[i].Span(sequence)
+		for k := range at.Length {
+			segments[at.Offset+k], positions[at.Offset+k] = int32(i+1), int32(k)
 		}
 	}
-	clear(segments[r.Length:])
-	clear(positions[r.Length:])
+	clear(segments[used:])
+	clear(positions[used:])
+}
+
+// bound writes the places at which segments begin, and then the end of the last until the
+// memory is full. It returns the length of the longest.
+func bound(r group.Row[*record.Record], sequence, used int, at []int32) (longest int32) {
+	for i := range at {
+		at[i] = int32(used)
+		if i < len(r.Segments) {
+			s := r.Segments[i].Span(sequence)
+			at[i], longest = int32(s.Offset), max(longest, int32(s.Length))
+		}
+	}
+	return longest
 }
 
 // list has the texts of a row as JSON.
@@ -121,7 +151,8 @@ func (l *Layout) padded(i int, at record.Column, pad recipe.PadValue) FieldWrite
 
 // Tracks are the fields of packed rows.
 func (l *Layout) Tracks(p recipe.Packing, schema sample.Schema, columns map[string]record.Column) (all []packedField) {
-	text := 0
+	text, sequences := 0, schema.Ragged()
+
 	for i, f := range l.Fields {
 		t := packedField{field: i, place: columns[f.Name]}
 		switch {
@@ -135,6 +166,12 @@ func (l *Layout) Tracks(p recipe.Packing, schema sample.Schema, columns map[stri
 			t.bytes, t.pad = int(size), elements.Append(nil, f.DType, p.Pad.Of(f.Name))
 			if schema[schema.Find(f.Name)].Type.Ragged() {
 				t.segments, t.positions = l.field(f.Name+recipe.SegmentIDs), l.field(f.Name+recipe.Positions)
+				if p.Segments > 0 {
+					t.cuSeqlens, t.maxSeqlen = l.field(f.Name+recipe.CuSeqlens), l.field(f.Name+recipe.MaxSeqlen)
+				}
+				if p.Lengths.Fields != nil {
+					t.sequence = sequences.Find(f.Name)
+				}
 			}
 		}
 		all = append(all, t)

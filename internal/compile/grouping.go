@@ -7,6 +7,7 @@ import (
 	"github.com/headrace/headrace/group"
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/op/custom"
 )
 
@@ -20,6 +21,15 @@ func (b *builder) group(e *batch.Writer) (known facts, err error) {
 	}
 	if err := b.measure(g); err != nil {
 		return known, err
+	}
+	if pack := plan.Batch.Pack; pack != nil && (pack.Cuts() || pack.Overlong == "split") {
+		g.Cut = b.cutter(g)
+		if pack.Overlong == "split" {
+			b.split(p.Names[0], g.Cut)
+		}
+		if pack.Cuts() {
+			known.gathers = []string{"group " + p.Names[len(p.Names)-1]}
+		}
 	}
 
 	what, before := "measure ", b.Memory
@@ -51,7 +61,13 @@ func (b *builder) group(e *batch.Writer) (known facts, err error) {
 func (b *builder) measure(g *batch.Grouping) (err error) {
 	switch by := b.plan.Batch; {
 	case by.Pack != nil:
-		g.Equal, g.Limit, g.Overlong = true, by.Pack.Length, overlongs[by.Pack.Overlong]
+		g.Overlong = overlongs[by.Pack.Overlong]
+		if g.Equal, g.Limit = by.Pack.Lengths.Fields == nil, by.Pack.Lengths.All; !g.Equal {
+			g.Limits = by.Pack.Rows(b.Schema)
+		}
+		if by.Pack.Domain != "" {
+			g.Domain = batch.DomainAt(b.Columns.Of[by.Pack.Domain])
+		}
 	case by.Buckets != nil:
 		g.Limit, g.Overlong = slices.Max(by.Buckets.Lengths), overlongs[by.Buckets.Overlong]
 	case by.Lists:
@@ -65,4 +81,27 @@ func (b *builder) measure(g *batch.Grouping) (err error) {
 	return err
 }
 
-var overlongs = map[string]group.Overlong{"error": group.Fail, "truncate": group.Truncate, "drop": group.Drop}
+// overlongs of samples that are measured; none is overlong of which parts were made.
+var overlongs = map[string]group.Overlong{"error": group.Fail, "truncate": group.Truncate, "drop": group.Drop, "split": group.Fail}
+
+// cutter makes parts of samples.
+func (b *builder) cutter(g *batch.Grouping) *batch.Cutter {
+	c := &batch.Cutter{Env: b.Env, Sequences: g.Sequences, Limit: g.Limit}
+	for _, f := range b.Schema {
+		if !f.Type.Ragged() {
+			c.Others = append(c.Others, b.Columns.Of[f.Name])
+		}
+	}
+	return c
+}
+
+// split appends the stage that makes several samples of one that is longer than a row.
+func (b *builder) split(step string, c *batch.Cutter) {
+	h := b.Policies.Of(nil, b.samples)
+	s := &stage{name: "split " + step, expand: c.Expand, asks: true, losses: h.Policy, known: facts{makes: true, uncounted: true}}
+	if !h.Replaces { // it leaves what is wrong to the next, which replaces
+		s.known = s.known.with(handles(s.name, h))
+	}
+	b.append(s)
+	b.path = append(slices.Clip(b.path), core.PathStep{Do: c.Again})
+}

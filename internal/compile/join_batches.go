@@ -79,11 +79,7 @@ func (j joiner) group(of samples, s *section, later bool) (pipe.Flow[*batch.Batc
 		return fillGroups(j, pipe.Aggregate(in, group.Lists(list), together), s, later, of.counted,
 			func(int) *batch.Form { return &s.Layout.Forms[0] })
 	case p.Batch.Pack != nil:
-		o := group.PackOpts{Length: p.Batch.Pack.Length, Open: p.Batch.Pack.Open}
-		if p.Batch.Pack.First {
-			o.Fit = group.FirstFit
-		}
-		begin, err := group.Pack(length, o)
+		begin, err := packing(s, length)
 		if err != nil {
 			return j.fail(err)
 		}
@@ -93,7 +89,10 @@ func (j joiner) group(of samples, s *section, later bool) (pipe.Flow[*batch.Batc
 		rows := pipe.Discard(pipe.Aggregate(in, begin, together), end.DropRow)
 		first := func(r group.Row[*record.Record]) *record.Record { return r.Segments[0].Item }
 		rows, known := recountGroups(j, rows, step, first, end.DropRow, of.counted, 1)
-		return pipe.Fill(rows, s.Layout.Rows, s.Slots, end.Pack, j.filling(s, p.Batch.Pack.DropLast, later)), known
+		filling := j.filling(s, p.Batch.Pack.DropLast, later)
+		// What is left of a sample that was cut comes after its beginning.
+		filling.Ordered = filling.Ordered || p.Batch.Pack.Cuts()
+		return pipe.Fill(rows, s.Layout.Rows, s.Slots, end.Pack, filling), known
 	case p.Batch.Buckets != nil:
 		o := group.BucketOpts{Lengths: p.Batch.Buckets.Lengths, Longest: p.Batch.Buckets.Longest}
 		for _, f := range s.Layout.Forms {
@@ -114,6 +113,20 @@ func (j joiner) group(of samples, s *section, later bool) (pipe.Flow[*batch.Batc
 			func(i int) *batch.Form { return &s.Layout.Forms[i] })
 	}
 }
+
+// packing makes what puts samples into rows.
+func packing(s *section, length func(*record.Record) int) (func() pipe.Aggregator[*record.Record, group.Row[*record.Record]], error) {
+	p, g := s.plan.Batch.Pack, s.end.Grouping
+	lengths := p.Rows(s.plan.Schema)
+	of := group.Packed[*record.Record]{Length: length, ID: batch.Name, Domain: g.Domain}
+	of.Other = func(it *record.Record, i int) int { return min(g.Length(it.Values, 1+i), lengths[1+i]) }
+	if g.Cut != nil {
+		of.Cut = g.Cut.Head
+	}
+	return group.PackBy(of, group.PackOpts{Length: lengths[0], Others: lengths[1:], Segments: p.Segments, Open: p.Open, Fit: fits[p.Fit]})
+}
+
+var fits = map[string]group.Fit{"best": group.BestFit, "first": group.FirstFit, "wrap": group.Wrap, "best-wrap": group.BestWrap}
 
 // fail notes why there is no flow.
 func (j joiner) fail(err error) (none pipe.Flow[*batch.Batch], of counted) {

@@ -263,6 +263,11 @@ func (d drawer) known(t *rapid.T, typ reflect.Type, steps int) any {
 			return recipe.PadValue{All: number()}
 		}
 		return recipe.PadValue{Fields: map[string]float64{"array": number(), strings.ToValidUTF8(Text(t), ""): number()}}
+	case recipe.RowLengths:
+		if rapid.Bool().Draw(t, "one length") {
+			return recipe.RowLengths{All: max(1, whole())}
+		}
+		return recipe.RowLengths{Fields: map[string]int{"array": whole(), strings.ToValidUTF8(Text(t), ""): whole()}}
 	case data.NewNames:
 		return data.NewNames{"image": strings.ToValidUTF8(Text(t), ""), strings.ToValidUTF8(Text(t), ""): "a"}
 	case recipe.Chain:

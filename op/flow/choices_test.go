@@ -24,9 +24,9 @@ func TestWordsOfSequences(t *testing.T) {
 		{buckets(flow.BucketBatch{}), ""},
 		{buckets(flow.BucketBatch{PadTo: "longes"}), `is "longes": did you mean "longest"?`},
 		{buckets(flow.BucketBatch{Overlong: "cut"}), `is "cut": must be "error"`},
-		{recipe.Completed(&flow.Pack{Length: 8, Size: 2}), ""},
-		{recipe.Completed(&flow.Pack{Length: 8, Size: 2, Overlong: "trunkate"}), `did you mean "truncate"?`},
-		{recipe.Completed(&flow.Pack{Length: 8, Size: 2, Fit: "worst"}), `is "worst": `},
+		{recipe.Completed(&flow.Pack{Length: recipe.RowLengths{All: 8}, Size: 2}), ""},
+		{recipe.Completed(&flow.Pack{Length: recipe.RowLengths{All: 8}, Size: 2, Overlong: "trunkate"}), `did you mean "truncate"?`},
+		{recipe.Completed(&flow.Pack{Length: recipe.RowLengths{All: 8}, Size: 2, Fit: "worst"}), `is "worst": `},
 	} {
 		_, err := c.args.Check(in)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

@@ -59,16 +59,16 @@ step "decode_npy" (#2): to is "key": the samples have a field of this name alrea
 		tokens + `{"bucket_batch":{"lengths":[3],"size":1,"pad_to":"shortest","overlong":"cut"}}`:                                 "step \"bucket_batch\" (#3): pad_to is \"shortest\": must be \"bucket\" or \"longest\"\nstep \"bucket_batch\" (#3): overlong is \"cut\": must be \"error\", \"truncate\" or \"drop\"",
 		tokens + `{"bucket_batch":{"lengths":[3],"size":1,"pad":0.5}}`:                                                            `step "bucket_batch" (#3): pad is 0.5 for the field "tokens": no int32 has this value`,
 		tokens + `{"bucket_batch":{"lengths":[3],"size":1,"pad":{"label":-100}}}`:                                                 `step "bucket_batch" (#3): pad names "label": the fields that are padded are tokens`,
-		`"decode_image",{"bucket_batch":{"lengths":[3],"size":1}}`:                                                                `step "bucket_batch" (#3): has no sequences to put into buckets, only image uint8 [?, ?, 3], label int64, key text: they are arrays whose first extent alone is unknown`,
+		`"decode_image",{"bucket_batch":{"lengths":[3],"size":1}}`:                                                                `step "bucket_batch" (#3): has no sequences to put into buckets, only image uint8 [?, ?, 3], label int64, key text: a sequence is an array whose first extent alone is unknown. A source or a function that makes one says so, beside its other fields: gives={"tokens": ("int32", (None,))}`,
 		`{"bucket_batch":{"lengths":[3],"size":1}}`:                                                                               `step "bucket_batch" (#2): has no sequences to put into buckets, only bytes bytes, label int64, key text; put decode_npy before it`,
 		`{"decode_npy":{"dtype":"int8","to":"x"}},{"bucket_batch":{"lengths":[9223372036854775807],"bytes":9223372036854775807}}`: `step "bucket_batch" (#3): has too much in a row of length 9223372036854775807: the field "x" is int8 [?]`,
 		tokens + `"pack"`: "step \"pack\" (#3): lacks the argument length, or has 0 there: must be at least 1\nstep \"pack\" (#3): has no size, or 0: needs either size or global_size, at least 1",
 		tokens + `{"pack":{"length":-1,"size":2147483648,"fit":"bets","open":-1,"overlong":"","pad":2147483648}}`: `step "pack" (#3): length is -1: must be from 1 to 2147483647
 step "pack" (#3): size is 2147483648: must be from 1 to 2147483647
-step "pack" (#3): fit is "bets": did you mean "best"? must be "best" or "first"
+step "pack" (#3): fit is "bets": did you mean "best"? must be "best", "first", "best-wrap" or "wrap"
 step "pack" (#3): open is -1: must be from 1 to 2147483647
 step "pack" (#3): pad is 2.147483648e+09 for the field "tokens": no int32 has this value`,
-		`{"decode_npy":{"dtype":"int8","shape":[2]}},{"pack":{"length":1,"size":1}}`: `step "pack" (#3): has no sequences to pack, only array int8 [2], label int64, key text: they are arrays whose first extent alone is unknown`,
+		`{"decode_npy":{"dtype":"int8","shape":[2]}},{"pack":{"length":1,"size":1}}`: `step "pack" (#3): has no sequences to pack, only array int8 [2], label int64, key text: a sequence is an array whose first extent alone is unknown. If "array" differs in length, say so in the source or the step that makes it, beside its other fields: gives={"array": ("int8", (None,))}`,
 		tokens + `{"pack":{"length":1,"size":1}},{"batch":{"size":1}}`:               `step "batch" (#4): cannot stack batches of different sizes: the field "tokens" is int32 [?, 1]; give "pack" a size and drop_last, or put unbatch before "batch"`,
 	} {
 		_, err := recipetest.Labelled(t, steps).Check()

@@ -11,6 +11,7 @@ from ._recipe.arguments import (
     integer,
     integer_list,
     integers,
+    lengths_of,
     name_of,
     names_of,
     number_of,
@@ -1160,47 +1161,59 @@ class Operations:
 
     def pack(
         self,
-        length: int,
+        length: int | Mapping[str, int],
         size: int | None = None,
         *,
         global_size: int | None = None,
-        fit: Literal["best", "first"] | None = None,
+        fit: Literal["best", "first", "best-wrap", "wrap"] | None = None,
         open: int | None = None,
+        max_segments: int | None = None,
+        domain: str | None = None,
         pad: float | Mapping[str, float] = 0,
-        overlong: Literal["error", "truncate", "drop"] | None = None,
+        overlong: Literal["error", "truncate", "drop", "split"] | None = None,
         drop_last: bool = False,
     ) -> Pipeline:
-        """Pack several sequences into each row of a batch, without cutting any.
+        """Pack several sequences into each row of a batch.
 
             .pack(2048, 8)
 
-        A sequence is an array whose first extent alone is unknown, as `decode_npy` makes it; those of a sample must be equally long. A
-        batch has [size, length, …] and, for each `field`:
+        A sequence is an array whose first extent alone is unknown, as `decode_npy` makes it; those of a sample must be equally long, unless
+        `length` gives each its own. A batch has [size, length, …] and, for each `field`:
 
         - `field_segment_ids`: `int32 [size, length]`: the element's sequence in its row, from 1; 0 for padding.
-        - `field_positions`: `int32 [size, length]`: the element's place in its sequence, from 0.
+        - `field_positions`: `int32 [size, length]`: the element's place in its sequence, or in the part of it that the row has, from 0.
+        - with `max_segments`: `field_cu_seqlens`: `int32 [size, max_segments + 1]`: where sequences begin in the row, and, after the last,
+          its end; and `field_max_seqlen`: `int32 [size]`, the longest.
 
-        A single number, such as a label, is repeated for each element. Text, such as `key`, is one JSON list per row:
+        A single number, such as a label, is repeated for each element of the first sequence. Text, such as `key`, is one JSON list per row:
         `json.loads(batch["key"][0])` has one value per sequence.
 
         The number of batches depends on the samples; `loader.max_batches` is its bound.
 
         Args:
-            length: length of a row.
+            length: length of a row: a number, or numbers by field for sequences that are not equally long, such as {"tokens": 2048,
+                "patches": 1024}.
             size: rows in a batch, on each rank.
             global_size: rows in a batch over all ranks, instead of on each.
-            fit: `"best"`, the default: the open row where least room is left; `"first"`: the oldest row with room.
-            open: rows filled at once: more waste less room and hold more samples; by default 64.
+            fit: `"best"`, the default: of the samples held, the longest, and then always the longest that fits; `"first"`: the longest, and
+                of the others, in their order, each that fits; `"best-wrap"`: as best, and the beginning of another fills what is left, so
+                that a sequence is cut at most once; `"wrap"`: sequences are laid end to end and cut where rows end.
+            open: rows' worth of samples that are held to choose from: more waste less room. wrap holds one row; by default 64.
+            max_segments: most sequences in a row; by default as many as have room.
+            domain: a field of text or whole numbers: a row has samples of one value.
             pad: the value of unused room: a number, or numbers by field, such as {"labels": -100}, 0 for others; by default 0.
-            overlong: sequences longer than a row: `"error"`, the default: bad samples; `"truncate"`: cut at the end; `"drop"`: left out.
+            overlong: sequences longer than a row: `"error"`: bad samples; `"truncate"`: cut at the end; `"drop"`: left out; `"split"`: made
+                into several, all but the last as long as a row. By default error, and with wrap split.
             drop_last: drop the epoch's last batch if it has fewer rows.
         """
         args = {
-            "length": integer("length", length),
+            "length": lengths_of("length", length),
             "size": optional("size", size),
             "global_size": optional("global_size", global_size),
             "fit": fit,
             "open": optional("open", open),
+            "max_segments": optional("max_segments", max_segments),
+            "domain": domain,
             "pad": numbers_for("pad", pad),
             "overlong": overlong,
             "drop_last": drop_last,

@@ -201,6 +201,13 @@ def numbers_for(name: str, value: Any) -> float | dict[str, float]:
     return number_of(name, value)
 
 
+def lengths_of(name: str, value: Any) -> int | dict[str, int]:
+    """A whole number, or whole numbers by field."""
+    if hasattr(value, "items"):
+        return {field: integer(name, number) for field, number in value.items()}
+    return integer(name, value)
+
+
 def is_several(value: Any) -> bool:
     """Tells lists, tuples and arrays from single numbers; NumPy scalars only look iterable."""
     return hasattr(value, "__len__") and not isinstance(value, (str, bytes)) and getattr(value, "shape", None) != ()
