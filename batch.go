@@ -16,7 +16,7 @@ type Batch struct{ rows *batch.Batch }
 // Field is one field of a batch.
 type Field struct {
 	Name   string       `json:"name"`
-	Kind   sample.Kind  `json:"kind"`             // tensor, text or object; of samples that no step puts into batches bytes, too
+	Kind   sample.Kind  `json:"kind"`             // tensor, text, object or ragged; of samples that no step puts into batches bytes, too
 	DType  tensor.DType `json:"dtype,omitempty"`  // of a tensor
 	Shape  tensor.Shape `json:"shape,omitzero"`   // of one row, [tensor.Unknown] for an extent that differs between batches; [] of a scalar
 	Offset int          `json:"offset,omitempty"` // bytes into the slot at which row 0 lies
@@ -69,6 +69,10 @@ func (b *Batch) DeepTextLists(name string) [][][]string { return b.rows.DeepText
 // Objects returns a field of Python's objects, the bytes of one a row, which
 // docs/protocol.md describes; nil if there is no such field. The slice is the batch's.
 func (b *Batch) Objects(name string) []string { return b.rows.Objects(name) }
+
+// Ragged returns a field of arrays that differ in their first extent, such as boxes, one
+// a row; nil if there is no such field.
+func (b *Batch) Ragged(name string) []tensor.Tensor { return b.rows.Ragged(name) }
 
 // Bytes returns a field of bytes, which only samples have that no step puts into batches;
 // nil if there is no such field.

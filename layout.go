@@ -49,7 +49,7 @@ func layoutOf(r recipe.Recipe, p fuse.Plan, schema sample.Schema, rows, room int
 	case p.Single:
 		return batch.NewSingle(schema, min(room, roomOfSample))
 	}
-	return batch.NewLayout(schema, forms...)
+	return batch.NewRagged(schema, p.Batch.Ragged, forms...)
 }
 
 // roomOfSample bounds the slots of samples of any size. There are many of them, and

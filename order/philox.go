@@ -51,6 +51,7 @@ const (
 	purposeWeighted = 4
 	purposeBlocks   = 5
 	purposeWindow   = 6
+	purposeSide     = 7
 )
 
 // epochKey is the root of everything that is random in an epoch, for one purpose.

@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
@@ -24,6 +25,13 @@ func batched(args Args, rows sample.Schema, several bool) sample.Schema {
 		out[i] = sample.Field{Name: f.Name, Type: f.Type.Rows(n)}
 	}
 	return out
+}
+
+// Raggable reports whether a batch can have a list of arrays of this type: their first
+// extent alone may differ.
+func Raggable(t sample.Type) bool {
+	array := t.Kind == sample.Tensor && t.Axes == "" && len(t.Shape) > 0
+	return array && t.Shape[1:].Fixed() && !slices.Contains(t.Shape[1:], 0)
 }
 
 // Stackable says why a field cannot be stacked, and what to do about it.

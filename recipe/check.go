@@ -157,6 +157,10 @@ func (c *checker) behind(i int, out sample.Schema, last bool) sample.Schema {
 	if last || out == nil {
 		return out
 	}
+	if names := TraitsOf(c.steps[i].Args).Batches.Ragged; len(names) > 0 {
+		c.wrong(i, "", "has ragged fields, which only your loop gets, and other steps come after it: put these before it, "+
+			"or work on its batches with map and where=\"main\"")
+	}
 	c.steps[i].out = batched(c.steps[i].Args, out, c.shapes(slices.Index(c.top, i)) != nil)
 	return c.steps[i].out
 }
@@ -296,6 +300,10 @@ func (c *checker) place(i, before int, first bool, around Surroundings) {
 	case place == Ordering && joins(c.steps[before].op, c.steps[before].Args):
 		c.wrong(i, "", "comes after %q: it must directly follow the sources inside it, "+
 			"since it sets the order of a source", c.steps[before].Name)
+	case place == Ordering && !first && c.orders(i, before):
+	case place == Ordering && !first && iterated(c.steps[before].Args) && TraitsOf(c.steps[i].Args).Selects:
+		c.wrong(i, "", "comes after %q, whose number of samples is unknown: use a source with a length, "+
+			"or leave samples out in the object itself, as itertools.islice does", c.steps[before].Name)
 	case place == Ordering && !first && iterated(c.steps[before].Args):
 		c.wrong(i, "", "comes after %q, which is iterated over in its own order: use a source with a length, "+
 			"or let the object shuffle", c.steps[before].Name)
@@ -303,6 +311,37 @@ func (c *checker) place(i, before int, first bool, around Surroundings) {
 		c.wrong(i, "", "comes after %q: it must directly follow the source, since it sets the source's order; "+
 			"no sample waits to be mixed with others", c.steps[before].Name)
 	}
+}
+
+// orders reports whether step i, which orders the samples of a source or says which of
+// them come, may follow others that do.
+func (c *checker) orders(i, before int) bool {
+	if c.steps[before].op.Place != Ordering {
+		return false
+	}
+	this := TraitsOf(c.steps[i].Args)
+	if call := this.Call; call != nil && call.Kind == OrderCall {
+		return false // its numbers are those of the source
+	}
+
+	ordered := -1 // the step that has set the order
+	for k := before; k >= 0 && c.steps[k].op.Place == Ordering; k-- {
+		if !TraitsOf(c.steps[k].Args).Selects {
+			ordered = k
+		}
+	}
+
+	switch {
+	case ordered < 0:
+	case !this.Selects:
+		return false
+	case this.Divides:
+		c.wrong(i, "", "comes after %q, which sets the order: put it right after the source, before what orders its samples",
+			c.steps[ordered].Name)
+	case TraitsOf(c.steps[ordered].Args).Lists > 0:
+		c.wrong(i, "", "comes after %q, which gives lists, each a batch: leave samples out in the sampler itself", c.steps[ordered].Name)
+	}
+	return true
 }
 
 // gathers refuses to make batches in a chain by anything but a number of its samples, and
@@ -321,6 +360,8 @@ func (c *checker) gathers(i int, around Surroundings) bool {
 		what = "has global_size, which counts the samples of all ranks,"
 	case b.MaxWait > 0:
 		what = "has max_wait, which counts samples as they arrive,"
+	case len(b.Ragged) > 0:
+		what = "has ragged fields, which only the loop gets,"
 	default:
 		return true
 	}
@@ -380,7 +421,7 @@ func (c *checker) waits(i int, around Surroundings) {
 			"leave it out, or put unbatch before %q", c.steps[i].Name)
 	}
 	for _, before := range c.steps[:i] {
-		if before.op.Place == Ordering {
+		if before.op.Place == Ordering && !TraitsOf(before.Args).Selects {
 			c.wrong(i, "", "has max_wait, and %q sets the order, so that every run has the same batches: "+
 				"leave one of them out", before.Name)
 		}

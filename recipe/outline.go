@@ -31,7 +31,7 @@ func (r Recipe) outline(all []string, steps []Step) []string {
 		h := sha256.New()
 		_ = json.NewEncoder(h).Encode([]any{id, inside})
 
-		text := Step{Op: id.Op, Name: id.Name, Args: id.Args}.text()
+		text := Step{Op: id.Op, Name: id.Name, Args: id.Args}.Text()
 		all = append(all, text+" "+hex.EncodeToString(h.Sum(nil)[:4]))
 		for _, c := range chains {
 			all = r.outline(all, c)

@@ -20,7 +20,7 @@ func lines(steps []Step) (all []string) {
 		if i > 0 {
 			line += " → "
 		}
-		line += s.text()
+		line += s.Text()
 		if n, ok := s.Args.(Nesting); ok && len(n.Chains()) > 0 {
 			all = append(append(all, strings.TrimPrefix(line, " ")), branches(n)...)
 			line = ""
@@ -55,9 +55,9 @@ func branches(n Nesting) (all []string) {
 	return all
 }
 
-// text is like `resize(size=256)`, with the step's name where that says more: `flip:
+// Text is like `resize(size=256)`, with the step's name where that says more: `flip:
 // random_flip(p=0.1)`, and what becomes of samples that fail.
-func (s Step) text() string {
+func (s Step) Text() string {
 	text := s.Op
 	if args := s.shown(); len(args) > 0 {
 		text += "(" + strings.Join(args, ", ") + ")"

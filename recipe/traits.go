@@ -29,10 +29,12 @@ type Traits struct {
 	Routing *Routing // how it deals samples to its chains; nil: it is not route
 	Tied    *Tied    // boxes that go along with an image from here on; nil: none
 
-	Copies string  // the field whose value several get; "": none
-	Seed   *uint64 // of its own, instead of the recipe's
-	Lists  int64   // batches of which a sampler gives the samples as lists; 0: it gives none
-	Notes  string  // for people, after the number of samples: "shuffled again in each epoch"
+	Copies  string  // the field whose value several get; "": none
+	Seed    *uint64 // of its own, instead of the recipe's
+	Selects bool    // it says which samples of a source come, and not in which order
+	Divides bool    // by what they are, and so before anything orders them
+	Lists   int64   // batches of which a sampler gives the samples as lists; 0: it gives none
+	Notes   string  // for people, after the number of samples: "shuffled again in each epoch"
 }
 
 // Count is how many samples come of those that a step takes.
@@ -145,6 +147,7 @@ type Batches struct {
 	DropLast   bool
 	Lists      bool // the lists of a sampler are the batches
 	Collate    *Collate
+	Ragged     []string // fields of which a batch has an array of its own for each row
 
 	MaxWait time.Duration // a batch that is not full is given after it; 0: only at the end of an epoch
 

@@ -20,9 +20,10 @@ const (
 	Bytes       // a file's content, or anything else that is not looked into
 	Text        // text as bytes: mostly UTF-8, but a file's name need not be
 	Object      // any value of Python's as bytes, which only Python can read (docs/protocol.md)
+	Ragged      // of a batch alone: arrays that differ in their first extent, one a row
 )
 
-var kinds = [...]string{"invalid", "tensor", "bytes", "text", "object"}
+var kinds = [...]string{"invalid", "tensor", "bytes", "text", "object", "ragged"}
 
 func (k Kind) String() string {
 	if int(k) >= len(kinds) {
@@ -31,9 +32,9 @@ func (k Kind) String() string {
 	return kinds[k]
 }
 
-// MarshalText writes "tensor", "bytes", "text" or "object".
+// MarshalText writes "tensor", "bytes", "text", "object" or "ragged".
 func (k Kind) MarshalText() ([]byte, error) {
-	if k < Tensor || k > Object {
+	if k < Tensor || k > Ragged {
 		return nil, fmt.Errorf("sample: %v has no name to write", k)
 	}
 	return []byte(kinds[k]), nil

@@ -100,7 +100,26 @@ func (d *Dataset) Key(i int64) string {
 	return d.keyOf(n, in)
 }
 
+// Name is Key with the whole name of a shard, which does not depend on other shards.
+func (d *Dataset) Name(i int64) string {
+	n, in := d.index.Find(i)
+	d.life.RLock()
+	defer d.life.RUnlock()
+	if key := d.ownKey(n, in); key != "" {
+		return key
+	}
+	return fmt.Sprintf("%s[%d]", d.shards[n].key, in)
+}
+
 func (d *Dataset) keyOf(shard, in int) string {
+	if key := d.ownKey(shard, in); key != "" {
+		return key
+	}
+	return fmt.Sprintf("%s[%d]", d.names[shard], in)
+}
+
+// ownKey is the name that a shard has for a sample; "": it has none, or is closed.
+func (d *Dataset) ownKey(shard, in int) string {
 	if !d.closed {
 		if s, err := d.segment(shard); err == nil {
 			if key, err := s.Key(in, make([]byte, 0, 64)); err == nil && len(key) > 0 {
@@ -108,7 +127,7 @@ func (d *Dataset) keyOf(shard, in int) string {
 			}
 		}
 	}
-	return fmt.Sprintf("%s[%d]", d.names[shard], in)
+	return ""
 }
 
 // Place says where a sample is, for messages: the shard, as it was given, and the

@@ -58,7 +58,7 @@ func (b *Batch) Step() int64 { return b.step }
 func (b *Batch) Tensor(name string) (tensor.Tensor, bool) {
 	form := b.form.Load()
 	for i, f := range b.Slots.Layout.Fields {
-		if f.Name == name && f.DType != tensor.Invalid {
+		if f.Name == name && f.Kind == sample.Tensor {
 			n, at := b.rows*form.sizes[i], b.offset(form, i)
 			shape := append(tensor.Shape{b.rows}, form.shapes[i]...)
 			if b.Slots.Layout.Whole {
@@ -163,6 +163,23 @@ func (b *Batch) Bytes(name string) []byte {
 		return []byte(all[0])
 	}
 	return nil
+}
+
+// Ragged returns a field of arrays that differ in their first extent, one a row; nil if
+// there is no such field.
+func (b *Batch) Ragged(name string) (all []tensor.Tensor) {
+	rows := b.beside(name, sample.Ragged)
+	if rows == nil {
+		return nil
+	}
+	f := b.Slots.Layout.Fields[b.Slots.Layout.field(name)]
+	each, _ := f.Shape[1:].Bytes(f.DType) // the recipe was checked
+	for _, data := range rows {
+		shape := slices.Clone(f.Shape)
+		shape[0] = len(data) / int(each)
+		all = append(all, tensor.Tensor{DType: f.DType, Shape: shape, Data: []byte(data)})
+	}
+	return all
 }
 
 func (b *Batch) beside(name string, kind sample.Kind) []string {

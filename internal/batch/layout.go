@@ -17,22 +17,24 @@ const alignment = extern.WholeAlign
 // Field is converted to headrace.Field, whose fields are the same.
 type Field struct {
 	Name   string       `json:"name"`
-	Kind   sample.Kind  `json:"kind"`             // tensor, text or object; of samples that no step puts into batches bytes, too
+	Kind   sample.Kind  `json:"kind"`             // tensor, text, object or ragged; of samples that no step puts into batches bytes, too
 	DType  tensor.DType `json:"dtype,omitempty"`  // of a tensor
 	Shape  tensor.Shape `json:"shape,omitzero"`   // of one row, [tensor.Unknown] for an extent that differs between batches; [] of a scalar
 	Offset int          `json:"offset,omitempty"` // bytes into the slot at which row 0 lies
 }
 
 // Layout places the fields of a batch in a slot: one contiguous, aligned array for each
-// tensor field. Text and objects travel beside the slot.
+// tensor field. Text, objects and ragged
+// fields travel beside the slot.
 type Layout struct {
 	Fields []Field
 	Rows   int // most rows of a batch
 	Bytes  int // of a slot
 	texts  []int
-	Forms  []Form // of batches; where they are padded to their longest sample, of the largest ones
-	Whole  bool   // a batch is one row, whose values are its fields: these are one after the other, where its form says
-	Single bool   // and that is a sample as it is
+	ragged []string // the names of these fields
+	Forms  []Form   // of batches; where they are padded to their longest sample, of the largest ones
+	Whole  bool     // a batch is one row, whose values are its fields: these are one after the other, where its form says
+	Single bool     // and that is a sample as it is
 }
 
 // Form holds the shapes that a layout leaves open, for one batch or several.
@@ -58,10 +60,21 @@ func NewLayout(schema sample.Schema, forms ...Size) (Layout, error) {
 	return (Layout{}).of(schema, forms)
 }
 
+// NewRagged is NewLayout with fields whose arrays are not stacked. As nobody knows how
+// large those of a batch are before all its samples are there, they travel beside the
+// slot.
+func NewRagged(schema sample.Schema, ragged []string, forms ...Size) (Layout, error) {
+	return (Layout{ragged: ragged}).of(schema, forms)
+}
+
 func (l Layout) of(schema sample.Schema, forms []Size) (Layout, error) {
 	for i, f := range schema {
-		switch f.Type.Kind {
-		case sample.Text, sample.Object:
+		kind := f.Type.Kind
+		if slices.Contains(l.ragged, f.Name) {
+			kind = sample.Ragged
+		}
+		switch kind {
+		case sample.Text, sample.Object, sample.Ragged:
 			l.texts = append(l.texts, i)
 		case sample.Tensor:
 		case sample.Bytes:
@@ -73,7 +86,7 @@ func (l Layout) of(schema sample.Schema, forms []Size) (Layout, error) {
 		default:
 			return Layout{}, fmt.Errorf("headrace: field %q is %v and cannot be batched", f.Name, f.Type)
 		}
-		l.Fields = append(l.Fields, Field{Name: f.Name, Kind: f.Type.Kind, DType: f.Type.DType, Shape: f.Type.Shape})
+		l.Fields = append(l.Fields, Field{Name: f.Name, Kind: kind, DType: f.Type.DType, Shape: f.Type.Shape})
 	}
 
 	for _, o := range forms {

@@ -9,6 +9,7 @@ import (
 	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe/fuse"
+	"github.com/headrace/headrace/sample"
 )
 
 // Writer is the last part of a recipe: it writes samples into their rows.
@@ -32,7 +33,8 @@ type Writer struct {
 // FieldWriter is a field of a batch.
 type FieldWriter struct {
 	Field  int
-	text   int // of text or an object: which of the batch's
+	text   int  // of text, an object or a ragged field: which of the batch's
+	ragged bool // it has an array of its own size for each row
 	Column record.Column
 
 	// Of a sequence:
@@ -149,15 +151,19 @@ func (e *Writer) finish(s rowRef) error {
 }
 
 func (c FieldWriter) write(memory *record.Memory, v *record.Values, b *Batch, row int) {
-	switch c.Column.Kind {
-	case record.Texts:
+	switch {
+	case c.ragged:
+		*b.texts[c.text].at(row) = string(v.Data(c.Column))
+		return
+	case c.Column.Kind == record.Texts:
 		*b.texts[c.text].at(row) = v.Texts[c.Column.At]
 		return
-	case record.Bytes: // an object, or as they are
+	case c.Column.Kind == record.Bytes: // an object, or as they are
 		b.kept.add(memory.Kept(v.Bytes[c.Column.At]))
 		*b.texts[c.text].at(row) = string(v.Bytes[c.Column.At])
 		return
 	}
+
 	dst := b.row(c.Field, row)
 	switch c.Column.Kind {
 	case record.Numbers:
@@ -179,6 +185,8 @@ func (e *Writer) Lay(l *Layout, plan fuse.Plan, columns map[string]record.Column
 		at := columns[f.Name]
 		switch {
 		case at.Kind == 0: // made of another
+		case f.Kind == sample.Ragged:
+			e.Fields = append(e.Fields, FieldWriter{Field: i, text: l.text(i), ragged: true, Column: at})
 		case e.Function != nil && e.Function.Makes(f.Name):
 		case plan.Batch.Buckets != nil && at.Kind == record.Arrays && plan.Schema[plan.Schema.Find(f.Name)].Type.Ragged():
 			e.Fields = append(e.Fields, l.padded(i, at, plan.Batch.Buckets.Pad))

@@ -30,11 +30,11 @@ type Found interface {
 	Close()
 }
 
-// Orderer is implemented by arguments of steps that order the samples of a source: they
-// call one of the methods of [Listing] for that.
+// Orderer is implemented by arguments of steps that order the samples of a source, or say
+// which of them come: they call one of the methods of [Listing] for that.
 type Orderer interface {
 	recipe.Args
-	Order(l *Listing, s *fuse.Source) error
+	Order(l *Listing, o fuse.Order) error
 }
 
 // Lister makes the sources of a recipe. It lists files and opens shards once, however
@@ -110,8 +110,8 @@ func (l *Lister) List(ctx context.Context, p fuse.Plan, rank, world int) (all []
 		}
 
 		s.Key, s.Samples = s.Contents.Key, s.Contents.Len()
-		if o, ok := f.Order.(Orderer); ok {
-			if err := o.Order(s, f); err != nil {
+		for _, o := range f.Orders {
+			if err := o.Args.(Orderer).Order(s, o); err != nil {
 				return nil, nil, err
 			}
 		}

@@ -25,6 +25,7 @@ type Listing struct {
 	Contents Contents
 	Shuffle  func(epoch int) func(place int64) int64 // nil: in the order of their numbers
 	Order    Order                                   // nil: all samples come, each once
+	choices  choices                                 // of these, which come
 	Split    order.Split
 
 	rest struct { // what is left of the epoch that a run began with
@@ -115,7 +116,12 @@ func (l *Listing) Items(ctx context.Context, epoch int, pos int64) iter.Seq2[*re
 				return
 			}
 			n = l.Share(epoch).Len() // as many as a sampler gives
+			if l.slice(epoch).Count == 0 {
+				yield(nil, pipe.Fatal(l.none(epoch)))
+				return
+			}
 		}
+
 		for at := l.indices(epoch); pos < n; pos++ {
 			place, index := at(pos)
 			r := l.Record(epoch, pos, index)
@@ -129,12 +135,17 @@ func (l *Listing) Items(ctx context.Context, epoch int, pos int64) iter.Seq2[*re
 	}
 }
 
-// among is what [record.Source] has of that name, of a source with an order of its own.
+// among is what [record.Source] has of that name, of a source of which not all samples
+// come, each once.
 func (l *Listing) among(epoch int) (int64, func(int64) int64) {
-	if d := l.drawnOf(epoch); d != nil {
-		return int64(len(d.numbers)), l.Order.Known(epoch)
+	if l.Lists() {
+		return int64(len(l.drawnOf(epoch).numbers)), l.Order.Known(epoch)
 	}
-	return l.Order.Len(), l.Order.Known(epoch)
+	at := l.places(epoch)
+	return l.slice(epoch).Count, func(place int64) int64 {
+		_, index := at(place)
+		return index
+	}
 }
 
 // Places is how many samples come in an epoch.
@@ -147,10 +158,15 @@ func (l *Listing) Places() int64 {
 
 // Drawn returns the number of samples that come in an epoch.
 func (l *Listing) Drawn() int64 {
+	return l.choices.of(l.ordered())
+}
+
+// ordered returns the number of samples of an epoch before some of its order are chosen.
+func (l *Listing) ordered() int64 {
 	if l.Order != nil {
 		return l.Order.Len()
 	}
-	return l.Contents.Len()
+	return l.Given()
 }
 
 // Expected returns the number of them that are this rank's. If places are lists, it is
@@ -177,6 +193,16 @@ func (l *Listing) Link(w *core.Env, s *fuse.Source, schema sample.Schema, where 
 // indices returns the function from a position of this rank's epoch to a place in that of
 // all ranks, and an index into the source.
 func (l *Listing) indices(epoch int) func(pos int64) (place, index int64) {
+	at, share := l.places(epoch), l.Share(epoch)
+	return func(pos int64) (place, index int64) {
+		place, _ = share.At(pos)
+		return at(place)
+	}
+}
+
+// places returns the function from a place in the epoch of all ranks to that in the order
+// which the place was chosen from, and to an index into the source.
+func (l *Listing) places(epoch int) func(place int64) (in, index int64) {
 	at := func(place int64) int64 { return place }
 	switch {
 	case l.Lists():
@@ -187,10 +213,15 @@ func (l *Listing) indices(epoch int) func(pos int64) (place, index int64) {
 	case l.Shuffle != nil:
 		at = l.Shuffle(epoch)
 	}
-	share := l.Share(epoch)
-	return func(pos int64) (place, index int64) {
-		place, _ = share.At(pos)
-		return place, at(place)
+	switch c := &l.choices; {
+	case c.after == nil && c.before == nil:
+		return func(place int64) (in, index int64) { return place, at(place) }
+	default:
+		part := l.slice(epoch)
+		return func(place int64) (in, index int64) {
+			in = part.At(place)
+			return in, c.index(at(in))
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/headrace/headrace/recipe"
@@ -24,6 +25,7 @@ type Batch struct {
 	MaxWait *float64 `json:"max_wait,omitempty" min:"0.001" max:"86400" example:"0.05" unit:"seconds"`
 
 	Collate *recipe.Collate `json:"collate,omitempty"`
+	Ragged  []string        `json:"ragged,omitempty"`
 }
 
 // Docs implements [argument.Documented].
@@ -35,6 +37,8 @@ func (*Batch) Docs() map[string]string {
 			"which samples share a batch then depends on time",
 		"collate": "a Python function, with arguments as for map: it is passed a list of samples and returns the " +
 			"batch's fields; by default arrays of one shape are stacked, text and objects become lists",
+		"ragged": "fields whose arrays differ in their first extent, such as boxes: a batch has a list of them, " +
+			"one per row, in one memory",
 	}
 }
 
@@ -84,12 +88,17 @@ func (b *Batch) CheckSizes(in sample.Schema, shapes []tensor.Shape, inside bool)
 
 	// A collate makes arrays of samples itself, so they need not be stackable.
 	if b.Collate != nil {
+		if b.Ragged != nil {
+			errs = append(errs, recipe.Wrong("ragged", "is given with collate, which makes the whole batch: leave one of them out"))
+		}
 		out, err := b.Collate.Check(in, shapes != nil || inside)
 		return out, errors.Join(append(errs, err)...)
 	}
+	errs = append(errs, b.checkRagged(in)...)
 
 	for _, f := range in {
 		switch {
+		case slices.Contains(b.Ragged, f.Name):
 		case !recipe.IsImage(f.Type):
 			errs = append(errs, recipe.Stackable(f))
 		case shapes != nil:
@@ -101,6 +110,24 @@ func (b *Batch) CheckSizes(in sample.Schema, shapes []tensor.Shape, inside bool)
 		}
 	}
 	return in, errors.Join(errs...)
+}
+
+// checkRagged refuses fields of which a batch cannot have a list of arrays.
+func (b *Batch) checkRagged(in sample.Schema) (errs []error) {
+	for i, name := range b.Ragged {
+		at := in.Find(name)
+		switch {
+		case slices.Contains(b.Ragged[:i], name):
+			errs = append(errs, recipe.Wrong("ragged", "has %q twice", name))
+		case in == nil: // what is wrong with earlier steps was found
+		case at < 0:
+			errs = append(errs, recipe.Wrong("ragged", "has %q, and there is no such field: the samples have %s", name, in))
+		case !recipe.Raggable(in[at].Type):
+			errs = append(errs, recipe.Wrong("ragged", "has the field %q, which is %v: must be an array whose first extent alone differs "+
+				"between samples, such as float32 [?, 4]", name, in[at].Type))
+		}
+	}
+	return errs
 }
 
 // The bounds of MaxWait, in seconds: timers of less come late, and longer than a day
@@ -157,7 +184,7 @@ func checkSome(name string, n int) error {
 // Traits implements [recipe.Traited].
 func (b *Batch) Traits() recipe.Traits {
 	t := recipe.Traits{Batches: &recipe.Batches{Size: b.Size, GlobalSize: b.GlobalSize, DropLast: b.DropLast,
-		Lists: b.Lists, Collate: b.Collate, MaxWait: b.wait()}}
+		Lists: b.Lists, Collate: b.Collate, Ragged: b.Ragged, MaxWait: b.wait()}}
 	if c := b.Collate; c != nil {
 		t.Call = &recipe.Call{Kind: recipe.CollateCall, Python: c.Python, Gives: &c.Gives}
 	}
@@ -180,5 +207,5 @@ func (b Batch) WithGives(g recipe.Gives) recipe.Args {
 
 // WithBatches implements [recipe.Stacker]. Batches that a survey makes wait for nobody.
 func (*Batch) WithBatches(b recipe.Batches) recipe.Args {
-	return &Batch{Size: b.Size, GlobalSize: b.GlobalSize, DropLast: b.DropLast, Lists: b.Lists, Collate: b.Collate}
+	return &Batch{Size: b.Size, GlobalSize: b.GlobalSize, DropLast: b.DropLast, Lists: b.Lists, Collate: b.Collate, Ragged: b.Ragged}
 }

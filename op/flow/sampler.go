@@ -117,18 +117,18 @@ func (s *Sampler) Traits() recipe.Traits {
 func (w *Weighted) Traits() recipe.Traits { return recipe.Traits{Seed: w.Seed} }
 
 // Order implements [source.Orderer].
-func (s *Sampler) Order(l *source.Listing, _ *fuse.Source) error {
+func (s *Sampler) Order(l *source.Listing, _ fuse.Order) error {
 	l.SampleBy(source.Sampler{Function: s.Function, Length: s.Length, Lists: s.Lists, Places: s.Places})
 	return nil
 }
 
 // Order implements [source.Orderer].
-func (w *Weighted) Order(l *source.Listing, f *fuse.Source) error {
-	if n := int64(len(w.Weights)); n != l.Samples {
+func (w *Weighted) Order(l *source.Listing, o fuse.Order) error {
+	if n := int64(len(w.Weights)); n != l.Given() {
 		return fmt.Errorf("%w: weights has %d numbers, but %q has %d samples: give one for each",
-			core.ErrConfig, n, l.Name, l.Samples)
+			core.ErrConfig, n, l.Name, l.Given())
 	}
-	l.SetOrder(&draws{Weighted: order.NewWeighted(w.Weights, w.Draws, *w.Replacement, f.Seed)})
+	l.SetOrder(&draws{Weighted: order.NewWeighted(w.Weights, w.Draws, *w.Replacement, o.Seed)})
 	return nil
 }
 

@@ -60,15 +60,16 @@ func (s *Shuffle) Traits() recipe.Traits {
 }
 
 // Order implements [source.Orderer].
-func (s *Shuffle) Order(l *source.Listing, f *fuse.Source) error {
+func (s *Shuffle) Order(l *source.Listing, o fuse.Order) error {
+	n := l.Given()
 	if s.Window == nil {
 		l.Shuffle = func(epoch int) func(int64) int64 {
-			all := order.Permute(l.Samples, f.Seed, epoch)
+			all := order.Permute(n, o.Seed, epoch)
 			return all.At
 		}
 		return nil
 	}
-	w := &windows{seed: f.Seed, samples: l.Samples, window: *s.Window, blocks: order.Runs(l.Samples, *s.Window)}
+	w := &windows{seed: o.Seed, samples: n, window: *s.Window, blocks: order.Runs(n, *s.Window)}
 	if c, ok := l.Contents.(interface {
 		Blocks(least int64) (starts []int64, err error)
 	}); ok {
@@ -77,7 +78,7 @@ func (s *Shuffle) Order(l *source.Listing, f *fuse.Source) error {
 			return fmt.Errorf("%w: %w", source.ErrSource, err)
 		}
 		if starts != nil {
-			w.blocks = order.BlocksAt(starts, l.Samples)
+			w.blocks = order.BlocksAt(l.Starts(starts), n)
 		}
 	}
 	l.Shuffle = w.of

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/headrace/headrace/internal/machine"
 	"github.com/headrace/headrace/internal/record"
@@ -141,6 +142,24 @@ func (f *FileSet) Label(folders map[string]int64) {
 	}
 }
 
+// ValueOf returns the function to a field's value as text, which splits divide by; nil:
+// it is none that is known before files are read. Folders have other numbers when some
+// are added, so the folder's name stands for its label.
+func (f *FileSet) ValueOf(field string) func(index int64) string {
+	if field == "label" && f.byFolder {
+		return f.Folder
+	}
+	if field == "label" && f.Labels != nil {
+		return func(index int64) string { return strconv.FormatInt(f.Labels[index], 10) }
+	}
+	for i := range f.columns {
+		if c := &f.columns[i]; c.Name == field {
+			return c.AsText
+		}
+	}
+	return nil
+}
+
 // Len implements [source.Contents].
 func (f *FileSet) Len() int64 { return int64(f.Table.Len()) }
 
@@ -180,7 +199,7 @@ func (f *FileSet) read(ctx context.Context, w *core.Env, it *record.Record) (int
 	}
 	defer file.Close()
 	if f.closed {
-		f.describe(w.Blank(it), it)
+		f.describe(w, w.Blank(it), it)
 		return 0, nil
 	}
 
@@ -204,12 +223,12 @@ func (f *FileSet) read(ctx context.Context, w *core.Env, it *record.Record) (int
 	n := int64(len(*buffer))
 	it.Content.Resize(n) // the file may have grown
 	v.Bytes[f.content.At] = slices.Clip(*buffer)
-	f.describe(v, it)
+	f.describe(w, v, it)
 	return n, nil
 }
 
 // describe sets all fields but the content of the file.
-func (f *FileSet) describe(v *record.Values, it *record.Record) {
+func (f *FileSet) describe(w *core.Env, v *record.Values, it *record.Record) {
 	if f.closed {
 		v.Texts[f.content.At] = f.Table.Path(int(it.ID.Index))
 	}
@@ -218,9 +237,13 @@ func (f *FileSet) describe(v *record.Values, it *record.Record) {
 		binary.NativeEndian.PutUint64(v.Numbers[f.LabelAt.At:], uint64(f.Labels[it.ID.Index]))
 	}
 	for i, at := range f.beside {
-		if at.Kind == record.Texts {
+		switch at.Kind {
+		case record.Texts:
 			v.Texts[at.At] = f.columns[i].Text(int(it.ID.Index))
-		} else {
+		case record.Arrays: // later steps may change it
+			c, n := &f.columns[i], int(it.ID.Index)
+			v.Arrays[at.At] = record.Array{Shape: c.Shape(n), Data: w.Copied(v, c.Number(n))}
+		default:
 			copy(v.Numbers[at.At:], f.columns[i].Number(int(it.ID.Index)))
 		}
 	}

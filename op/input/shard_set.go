@@ -109,6 +109,10 @@ func (s *ShardSet) Blocks(least int64) ([]int64, error) { return s.reader.Blocks
 // Key implements [source.Contents]: it is the sample's name in its shard.
 func (s *ShardSet) Key(index int64) string { return s.Set.Key(index) }
 
+// Name returns a name that stays the sample's if shards are added: that which its shard
+// has for it, or the shard's, as it was given, with its number in it.
+func (s *ShardSet) Name(index int64) string { return s.Set.Name(index) }
+
 // Link implements [source.Contents].
 func (s *ShardSet) Link(_ *core.Env, _ *fuse.Source, _ sample.Schema, where *record.Columns) (*python.Function, error) {
 	s.at = nil

@@ -300,6 +300,10 @@ def drawn(r, name):
     """A pipeline that has an operation in it, where it may be."""
     if name == "shuffle":
         return sources(r).shuffle(**arguments(r, name))
+    if name == "split":
+        return sources(r).split({"a": 0.5, "b": r.random() / 2}, seed=r.randrange(9))["b"]
+    if name in ("take", "skip", "slice", "shard"):
+        return fitting(r, sources(r), name)
     p = merged(r) if name == "merge" or r.random() < 0.3 else sources(r)
     if "merge" not in p._steps[0] and r.random() < 0.5:
         p = p.shuffle()
@@ -341,7 +345,7 @@ def fitting(r, p, name):
 
 def test_every_operation_is_drawn():
     steps = {name for name, method in vars(hr.Pipeline).items() if inspect.isfunction(method) and not name.startswith("_")}
-    assert steps - {"to", "recipe", "loader", "failures", "views"} - ELSEWHERE == set(DRAWN) >= set(RANDOM)
+    assert steps - {"to", "tuples", "recipe", "loader", "failures", "views"} - ELSEWHERE == set(DRAWN) >= set(RANDOM)
 
 
 @pytest.mark.parametrize("name", ["merge", *DRAWN])

@@ -103,8 +103,7 @@ def test_tuples_dicts_and_tables_are_the_same(photos, tmp_path):
         ([("a", 1, 2)], {}, "give fields="),
         ([("a", 1), ("b", 1, 2)], {}, "item 1"),
         ([("a", 1 << 63)], {}, "int64 cannot hold"),
-        ([("a", [1, 2])], {}, "type list"),
-        ([("a", np.array([1, 2]))], {}, "type ndarray"),
+        ([("a", {1, 2})], {}, "type set"),
         ([{"file": "a"}], {}, "give path="),
         ([{"path": "a", "n": 1}, {"path": "b"}], {}, "item 1 has no 'n'"),
         (["a"], {"fields": ["n"]}, "paths alone"),
@@ -149,8 +148,7 @@ class LazyTable(Table):
 def test_tables_of_other_libraries():
     """Polars has lists in columns, and tables that are no more than a plan. Found with polars 2.1."""
     assert hr.files(Table(path=["a", "b"], y=[1, 2], z=["u", "v"])) == hr.files([("a", 1, "u"), ("b", 2, "v")], fields=["y", "z"])
-    with pytest.raises(hr.RecipeError, match=r"item 0 has y = .*type Column"):
-        hr.files(Table(path=["a"], y=[Column([1])]))
+    assert hr.files(Table(path=["a"], y=[Column([1])])) == hr.files([("a", [1])], fields=["y"])
     with pytest.raises(hr.RecipeError, match="LazyTable has no rows yet"):
         hr.files(LazyTable(path=["a"]))
 

@@ -225,6 +225,17 @@ LIGHTNING = """
         assert used["batches"] == n <= received["batches"], (n, used, received)
     assert len(states) == 5
 
+    # Tuples come as they are.
+    class Pairs(Model):
+        def training_step(self, batch, number):
+            image, key = batch
+            return super().training_step({"image": image, "key": key}, number)
+
+    pairs = Pairs()
+    tuples = pipeline(photos).to("torch").tuples("image", "key").loader()
+    lightning.Trainer(max_steps=6, accelerator="cpu", logger=False, enable_checkpointing=False).fit(pairs, tuples)
+    assert pairs.seen == whole[:6]
+
     # A plain DataLoader has no state: the run begins its epoch again, and learns so, once.
     def told(loader, *fitting):
         with warnings.catch_warnings(record=True) as caught:

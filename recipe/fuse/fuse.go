@@ -99,7 +99,7 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 		return nil
 	case op == recipe.Ordering:
 		source := c.flow.Source
-		source.Order, source.Seed = s.Args, f.seedOf(t.Seed)
+		source.Orders = append(source.Orders, Order{Name: s.Name, Args: s.Args, Seed: f.seedOf(t.Seed)})
 		source.Names = append(source.Names, s.Name)
 		return nil
 	case t.Batches != nil && c.inside:
@@ -272,7 +272,8 @@ func (f *fuser) end(c *chain, s recipe.Step) {
 	p := c.last()
 	switch {
 	case f.plan.Batch.Collate != nil, f.plan.Batch.Lists, f.plan.Batch.Own != nil, // which looks at what was made
-		f.plan.Batch.MaxWait > 0: // which waits for it, and not for what is still being made
+		f.plan.Batch.MaxWait > 0, // which waits for it, and not for what is still being made
+		len(f.plan.Batch.Ragged) > 0 && (p == nil || p.Images == nil): // of which a row has no place until it is there
 		f.plan.Last = Part{Names: []string{s.Name}, Failures: s.Failures}
 	case !f.separate && readsInto(&c.flow, &f.plan.Batch):
 		source := c.flow.Source

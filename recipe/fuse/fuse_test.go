@@ -36,11 +36,10 @@ func TestTrainingRecipe(t *testing.T) {
 	}})
 	want := fuse.Plan{
 		Samples: fuse.Flow{Source: &fuse.Source{
-			Name:  "files",
-			Names: []string{"files", "shuffle"},
-			Args:  &input.Files{Pattern: "data", Label: "parent", MaxBytes: 1 << 30},
-			Order: &flow.Shuffle{},
-			Seed:  7,
+			Name:   "files",
+			Names:  []string{"files", "shuffle"},
+			Args:   &input.Files{Pattern: "data", Label: "parent", MaxBytes: 1 << 30},
+			Orders: []fuse.Order{{Name: "shuffle", Args: &flow.Shuffle{}, Seed: 7}},
 		}, Nodes: []fuse.Node{}},
 		Schema: sample.Schema{
 			{Name: "image", Type: recipe.ImageType(media.Form{Height: 224, Width: 224, DType: tensor.Uint8})},
@@ -83,8 +82,8 @@ func TestValidationRecipe(t *testing.T) {
 	if diff := cmp.Diff(want, got.Last.Images); diff != "" {
 		t.Error(diff)
 	}
-	if got.Samples.Source.Seed != 3 || got.Batch != (recipe.Batches{GlobalSize: 256, DropLast: true}) {
-		t.Errorf("seed %d, batch %+v", got.Samples.Source.Seed, got.Batch)
+	if diff := cmp.Diff(recipe.Batches{GlobalSize: 256, DropLast: true}, got.Batch); diff != "" || got.Samples.Source.Orders[0].Seed != 3 {
+		t.Errorf("seed %d, batch %s", got.Samples.Source.Orders[0].Seed, diff)
 	}
 }
 

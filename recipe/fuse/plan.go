@@ -48,9 +48,15 @@ type Source struct {
 	Name     string   // of its step
 	Names    []string // of all steps that say this
 	Args     recipe.Args
-	Order    recipe.Args // of the step that says which samples come, and in which order; nil: all, as they are numbered
-	Seed     uint64      // of Order: its own, or that of the recipe
+	Orders   []Order // none: all samples come, as they are numbered
 	Failures *recipe.Failures
+}
+
+// Order is a step that says which samples of a source come, or in which order.
+type Order struct {
+	Name string
+	Args recipe.Args
+	Seed uint64 // its own, or that of the recipe
 }
 
 // Schema is that of the samples. The recipe must have passed its Check.

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from . import io as io
     from . import torch as torch
     from ._batch.batch import Batch
+    from ._batch.ragged import Ragged
     from ._batch.text import Texts
     from ._client.crash import InFlight
     from ._client.version import VersionInfo, version_info
@@ -57,6 +58,7 @@ __all__ = [
     "Preview",
     "PreviewSample",
     "Profile",
+    "Ragged",
     "Replayed",
     "StageProfile",
     "Stats",
@@ -97,6 +99,7 @@ _LATER = {
     "Preview": "_loader.preview",
     "PreviewSample": "_loader.preview",
     "Profile": "_loader.profile",
+    "Ragged": "_batch.ragged",
     "StageProfile": "_loader.profile",
     "Replayed": "_loader.replay",
     "Stats": "_loader.stats",

@@ -439,6 +439,40 @@ class Pipeline(Operations):
                 raise RecipeError(f"headrace: rename: {old!r} becomes {new!r}: must be names of fields")
         return self._with("rename", {"fields": given})
 
+    def split(self, shares: Mapping[str, float], /, *, by: str = "key", seed: int = 0) -> dict[str, Pipeline]:
+        """Split the samples into parts that never overlap, each a pipeline.
+
+            parts = hr.files("data/train", label="parent").split({"train": 0.9, "val": 0.1})
+            train = parts["train"].shuffle().decode_image().random_resized_crop(224).batch(32)
+
+        A sample's name and `seed` alone decide: it stays in its part if files are added or removed, on every machine and in every run. So
+        shares are approximate: of 10,000 samples, 10 % are 1,000 ± 60. `len(loader)` and `repr(loader)` have the exact numbers.
+
+        Wherever you write it, it divides the samples of the source, or of each source of a merge: `files(…).decode_image().split(…)` is two
+        pipelines that decode. It must come before `shuffle` if `take`, `skip`, `slice` or `shard` follow that.
+
+        Args:
+            shares: the parts' names and shares: numbers above 0, together at most 1. What is left of 1 is in no part. A part keeps its
+                samples if you only change parts after it.
+            by: `"key"`: names as in the field `key`, for files their paths as given. So write paths in the same way everywhere. Or a field
+                that `files` has beside them, such as `"label"`, `"patient"`, or of metadata: samples with the same value are then in the
+                same part. In a `source`, the samples' numbers decide.
+            seed: another seed is another split. It is not the pipeline's, so that other crops come with the same split.
+
+        Raises:
+            RecipeError: if shares are wrong. `loader()` raises it for a part without samples.
+        """
+        from ._recipe.parts import bounds, divided
+
+        if not isinstance(by, str):
+            raise RecipeError(f"headrace: split: by is {by!r}: must be the name of a field")
+        args = {"by": by, "seed": integer("split: seed", seed)}
+        ends = bounds(shares)
+        return {name: self._of(divided(self._steps, args | {"from": begin, "to": end})) for name, (begin, end) in ends.items()}
+
+    def _of(self, steps: Iterable[dict[str, Any]]) -> Pipeline:
+        return Pipeline(self._seed, tuple(steps), self._format, self._defaults)
+
     def decode_npz(self, fields: Mapping[str, str | tuple[str, Any]] | Some | None = None, *, field: str | None = None) -> Pipeline:
         """Read the arrays of NumPy's archives (`.npz`), each file a sample: the fields are the arrays.
 
@@ -621,6 +655,7 @@ class Pipeline(Operations):
         global_size: int | None = None,
         drop_last: bool = False,
         max_wait: float | None = None,
+        ragged: Some | None = None,
         collate: Callable[..., Any] | None = None,
         fields: Some | None = None,
         gives: Any = None,
@@ -645,6 +680,8 @@ class Pipeline(Operations):
             max_wait: give a batch that is not full when its first sample has waited in it for so many seconds, for samples that arrive
                 one by one. Which samples share a batch then depends on time. Refused with `shuffle`, with several ranks, and with what
                 makes batches of its own.
+            ragged: fields whose arrays differ in their first extent, such as boxes: a batch has a list of arrays, one per row, all views of
+                one memory. `hr.Ragged` has that and the offsets. For the loop: other steps come before, or have `where="main"`.
             collate: a function of a list of samples that returns the batch, as PyTorch's `collate_fn`, in worker processes. Samples are
                 dicts of fields of any shape; so is the batch, which is not changed. It may be async, take `rng`, or be a class, as for
                 `map`. By default arrays of one shape are stacked.
@@ -662,13 +699,14 @@ class Pipeline(Operations):
         more = {"fields": fields, "gives": gives, "workers": workers, "where": where, "seed": seed, "copy": copy}
         before: Any = self._steps
         args: dict[str, Any] = {"size": size, "global_size": global_size, "drop_last": drop_last}
+        lists = None if ragged is None else names_of("batch", (ragged,))
         waits = {} if max_wait is None else {"max_wait": seconds_of("max_wait", max_wait)}
         if size is global_size is None or any("sampler" in step for step in before):
             from ._recipe.sampler import batches_of
 
             before, args = batches_of(before, size, global_size, drop_last)
         pipeline = Pipeline(self._seed, before, self._format, self._defaults)
-        return pipeline._with("batch", args | waits | {"collate": collate_arguments(collate, **more)})
+        return pipeline._with("batch", args | waits | {"ragged": lists, "collate": collate_arguments(collate, **more)})
 
     def to(self, format: Literal["numpy", "torch", "jax"], *, pin_memory: bool = False, device: Any = None) -> Pipeline:
         """Choose what batches hold: NumPy arrays, PyTorch tensors, or JAX arrays.
@@ -691,7 +729,33 @@ class Pipeline(Operations):
         Raises:
             RecipeError: if there is no such format, or it has no such option.
         """
-        return Pipeline(self._seed, self._steps, formats.check(format, pin_memory, device), self._defaults)
+        return self._in(formats.check(format, pin_memory, device).with_tuples(self._format.tuples))
+
+    def tuples(self, *fields: Some) -> Pipeline:
+        """Have the loop get tuples of fields, as programs for PyTorch's DataLoader expect.
+
+            for x, y in hr.files("data/train", label="parent").decode_image().resize((64, 64)).batch(32).tuples("image", "label").loader():
+                ...
+
+        Only the loop's batches change, or its samples without `batch`: all steps work on dicts, wherever you write it. Like `to`, it is not
+        in a recipe's file.
+
+        Args:
+            fields: the names of the fields, in the order of the tuple. Other fields are left out.
+
+        Raises:
+            RecipeError: if there are no names, or tuples already. `loader()` raises it if there is no such field.
+        """
+        names = names_of("tuples", fields)
+        if not names:
+            raise RecipeError('headrace: tuples: there are no names: give those of the fields, such as .tuples("image", "label")')
+        if self._format.tuples:
+            already = ", ".join(map(repr, self._format.tuples))
+            raise RecipeError(f"headrace: tuples: the batches are tuples already, of {already}: write .tuples(…) once")
+        return self._in(self._format.with_tuples(tuple(names)))
+
+    def _in(self, format: Format) -> Pipeline:
+        return Pipeline(self._seed, self._steps, format, self._defaults)
 
     def recipe(self, format: Literal["yaml", "json"] = "yaml") -> str:
         """Return the pipeline as a recipe, which `load` and the command `headrace` read.
@@ -904,8 +968,11 @@ class Pipeline(Operations):
     def __bool__(self) -> bool:
         return True
 
-    def __getitem__(self, index: object) -> NoReturn:
-        raise WrongType("a pipeline is only a description, and has no items: write for batch in pipeline.loader():")
+    def __getitem__(self, index: slice) -> Pipeline:
+        if not isinstance(index, slice):
+            text = "a pipeline is only a description, and has no items: write for batch in pipeline.loader():"
+            raise WrongType(f"{text}; pipeline[10:20] uses a range of its samples")
+        return self.slice(index.start, index.stop, 1 if index.step is None else index.step)
 
     def __repr__(self) -> str:
         from ._report import draw
@@ -919,7 +986,7 @@ class Pipeline(Operations):
 
     def _drawn(self) -> list[dict[str, Any]]:
         """The steps, and what batches consist of if that was said."""
-        return [*self._steps, *([{"to": self._format.arguments()}] if self._format != formats.NUMPY else [])]
+        return [*self._steps, *self._format.drawn()]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Pipeline):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from ..errors import HeadraceError, RecipeError
+from . import ragged
 from . import rows as in_rows
 from . import text as texts
 
@@ -46,20 +47,21 @@ class Layout:
     def __init__(self, fields: list[dict[str, Any]], whole: bool = False, single: bool = False) -> None:
         self._whole = whole  # fields are those of the whole batch, and no row has one
         self._single = single  # and the batch is one sample: numbers and bytes are those of Python
-        self._names = [field["name"] for field in fields]
-        self.bare = _BARE if self._names == [_BARE] else None  # the field that samples are which are no dicts
+        self.names = [field["name"] for field in fields]
+        self.bare = _BARE if self.names == [_BARE] else None  # the field that samples are which are no dicts
         self._tensors: list[tuple[str, int, str, tuple[int, ...]]] = []
         self._beside: list[str] = []  # text and objects, which are not in the slot
         self._objects: frozenset[str] = frozenset(field["name"] for field in fields if field["kind"] == "object")
         # Of text and objects of a batch that later stages have changed: how many axes
         # they have.
-        self._axes = {field["name"]: len(field.get("shape") or ()) for field in fields if field["kind"] != "tensor"}
+        self._axes = {field["name"]: len(field.get("shape") or ()) for field in fields if field["kind"] not in ("tensor", "ragged")}
+        self._ragged = {field["name"]: (_TYPES[field["dtype"]], tuple(field["shape"][1:])) for field in fields if field["kind"] == "ragged"}
         self._bytes: frozenset[str] = frozenset(field["name"] for field in fields if field["kind"] == "bytes")
         self.dtypes = {field.get("dtype") for field in fields}
         self.bfloat16s = tuple(field["name"] for field in fields if field.get("dtype") == "bfloat16")
         self._bfloat16 = _bfloat16() if self.bfloat16s else None
         for field in fields:
-            if field["kind"] in ("text", "object", "bytes"):
+            if field["kind"] in ("text", "object", "bytes", "ragged"):
                 self._beside.append(field["name"])
             elif field["kind"] == "tensor" and field["dtype"] in _TYPES:
                 self._tensors.append((field["name"], field.get("offset", 0), _TYPES[field["dtype"]], tuple(field.get("shape") or ())))
@@ -68,7 +70,7 @@ class Layout:
                 raise RecipeError(f"headrace: field {field['name']!r}: NumPy has no type for {what}")
         unknown = sum(shape.count(-1) for _, _, _, shape in self._tensors)
         self.extents = Struct(f"<{unknown}I")  # those that a batch brings: they replace -1 in its shapes
-        self._in_order = self._names == [name for name, *_ in self._tensors] + self._beside
+        self._in_order = self.names == [name for name, *_ in self._tensors] + self._beside
 
     def batch(self, lease: Lease, address: int, rows: int, extents: tuple[int, ...], packed: memoryview) -> Batch:
         """The fields of a batch whose slot is at an address; `packed` has its texts and objects."""
@@ -85,14 +87,15 @@ class Layout:
             batch[name] = _asarray(lease)
         if self._bfloat16 is not None:
             for name in self.bfloat16s:
-                batch[name] = batch[name].view(self._bfloat16)
+                if name not in self._ragged:
+                    batch[name] = batch[name].view(self._bfloat16)
         if self._beside:
-            if self._objects or any(self._axes.values()):
+            if self._objects or self._ragged or any(self._axes.values()):
                 self._unpack(batch, packed, rows)
             else:
                 batch.update(zip(self._beside, texts.split(bytes(packed), rows, len(self._beside))))
             if not self._in_order:
-                batch = {name: batch[name] for name in self._names}
+                batch = {name: batch[name] for name in self.names}
         return batch
 
     def _whole_batch(self, lease: Lease, address: int, extents: tuple[int, ...], packed: memoryview) -> Batch:
@@ -118,7 +121,7 @@ class Layout:
         self._unpack(beside, packed, 1)
         for name, values in beside.items():
             batch[name] = values[0]
-        return {name: batch[name] for name in self._names}
+        return {name: batch[name] for name in self.names}
 
     def _unpack(self, batch: Batch, packed: memoryview, rows: int) -> None:
         """Add texts and objects. Arrays in these have their own memory."""
@@ -126,7 +129,11 @@ class Layout:
         for name in self._beside:
             ends = offsets.unpack_from(packed)
             values = packed[offsets.size : offsets.size + ends[-1]]
-            if self._axes[name]:
+            if name in self._ragged:
+                batch[name] = ragged.unpack(values, ends, *self._ragged[name])
+                if name in self.bfloat16s and self._bfloat16 is not None:
+                    batch[name] = batch[name].apply(lambda array: array.view(self._bfloat16))
+            elif self._axes[name]:
                 batch[name] = [self._rows(name, row, values[ends[row] : ends[row + 1]]) for row in range(rows)]
             elif name in self._objects:
                 batch[name] = [_object(name, row, values[ends[row] : ends[row + 1]]) for row in range(rows)]
@@ -194,6 +201,8 @@ def _to_torch(format: Format, layout: Layout) -> Callable[[Batch], Batch]:
     bfloat16s = frozenset(layout.bfloat16s)
 
     def tensor(name: str, value: Any) -> Any:
+        if isinstance(value, ragged.Ragged):
+            return value.apply(lambda array: tensor(name, array))
         if not isinstance(value, numpy.ndarray):
             return value
         if name in bfloat16s:  # PyTorch takes no array of this type, whatever it is called
@@ -216,7 +225,12 @@ def _to_torch(format: Format, layout: Layout) -> Callable[[Batch], Batch]:
         # not filled again before.
         goes_on = device.type == "cuda"
         tensors = to_torch(batch).items()
-        return {name: value.to(device, non_blocking=goes_on) if isinstance(value, torch.Tensor) else value for name, value in tensors}
+        return {name: moved(value, goes_on) for name, value in tensors}
+
+    def moved(value: Any, goes_on: bool) -> Any:
+        if isinstance(value, ragged.Ragged):
+            return value.apply(lambda values: moved(values, False))  # it is not in pinned memory
+        return value.to(device, non_blocking=goes_on) if isinstance(value, torch.Tensor) else value
 
     return to_device
 
@@ -229,9 +243,11 @@ def _to_jax(layout: Layout) -> Callable[[Batch], Batch]:
     device_put, bfloat16s = jax.device_put, layout.bfloat16s
 
     def to_jax(batch: Batch) -> Batch:
-        arrays = {name: value for name, value in batch.items() if isinstance(value, numpy.ndarray)}
+        arrays: dict[str, Any] = {name: list(value) for name, value in batch.items() if isinstance(value, ragged.Ragged)}
+        arrays |= {name: value for name, value in batch.items() if isinstance(value, numpy.ndarray)}
         for name in arrays.keys() & set(bfloat16s):
-            arrays[name] = arrays[name].view(ml_dtypes.bfloat16)
+            one = arrays[name]
+            arrays[name] = [row.view(ml_dtypes.bfloat16) for row in one] if isinstance(one, list) else one.view(ml_dtypes.bfloat16)
         return {**batch, **device_put(arrays)}
 
     return to_jax

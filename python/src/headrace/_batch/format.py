@@ -22,14 +22,24 @@ _ALSO = {
 
 
 class Format:
-    """The arguments of `to`."""
+    """The arguments of `to` and `tuples`."""
 
-    __slots__ = ("device", "name", "pin_memory")
+    __slots__ = ("device", "name", "pin_memory", "tuples")
 
-    def __init__(self, name: str, pin_memory: bool = False, device: Any = None) -> None:
+    def __init__(self, name: str, pin_memory: bool = False, device: Any = None, tuples: tuple[str, ...] = ()) -> None:
         self.name = name
         self.pin_memory = pin_memory
         self.device = device  # whatever torch.device takes; None: the memory that the engine has filled
+        self.tuples = tuples  # the fields that a batch is a tuple of; none: it is a dict
+
+    def with_tuples(self, fields: tuple[str, ...]) -> Format:
+        """The same with other tuples."""
+        return Format(self.name, self.pin_memory, self.device, fields)
+
+    def drawn(self) -> list[dict[str, Any]]:
+        """What is not the default, as steps."""
+        to = [{"to": self.arguments()}] if (self.name, self.pin_memory, self.device) != ("numpy", False, None) else []
+        return [*to, *([{"tuples": {"fields": list(self.tuples)}}] if self.tuples else [])]
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `to`, without defaults."""
@@ -40,13 +50,14 @@ class Format:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Format):
             return NotImplemented
-        return (self.name, self.pin_memory, self.device) == (other.name, other.pin_memory, other.device)
+        return (self.name, self.pin_memory, self.device, self.tuples) == (other.name, other.pin_memory, other.device, other.tuples)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         name, *options = self.arguments().items()
-        return ", ".join([repr(name[1]), *(f"{option}={value!r}" for option, value in options)])
+        shown = [repr(name[1]), *(f"{option}={value!r}" for option, value in options)]
+        return ", ".join([*shown, *([f"tuples={self.tuples!r}"] if self.tuples else [])])
 
 
 NUMPY = Format("numpy")

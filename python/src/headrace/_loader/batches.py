@@ -8,7 +8,7 @@ from _thread import get_ident
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .._batch import arrays
+from .._batch import arrays, tuples
 from .._batch.batch import Batch
 from .._client import failures, frames, log
 from .._client.channel import Gone
@@ -42,14 +42,16 @@ class Batches:
     def __init__(self, run: Run, format: Format, main: MainSteps | ContextParallel | None) -> None:
         self.run = run
         self.layout = arrays.Layout(run.opened["fields"], run.opened.get("whole", False), run.opened.get("single", False))
-        self.set_format(format)
         self.main = main
+        self.set_format(format)
         self.warned = False  # that batches are held
         self.rows: list[dict[str, Any]] | None = None
 
     def set_format(self, format: Format) -> None:
         """Choose what batches hold from now on. If that is impossible, nothing changes."""
         convert = arrays.converter(format, self.layout)
+        if format.tuples and self.main is None:
+            tuples.check(format.tuples, self.layout)
         self.pins: Pins | None = arrays.pins(format)
         self.convert = convert
         self.format = format
@@ -69,6 +71,8 @@ class Batches:
             return hand
         began = monotonic_ns()
         batch = self.main(hand.batch, hand.epoch, hand.number)
+        if self.format.tuples:
+            batch = tuples.of(batch, self.format.tuples)
         hand = hand._replace(batch=batch, thread=get_ident(), done=True, own=monotonic_ns() - began)
         run.hand = hand
         return hand
@@ -153,7 +157,7 @@ class Batches:
         place = bytes(buffer[begin:texts])
         token = bytes(buffer[start : start + 8])
         segment, lease, way_back = session.slots.lease(number)
-        batch = layout.batch(lease, segment.address + slot * segment.slot_bytes, rows, extents, memoryview(buffer)[texts:end])
+        batch: Any = layout.batch(lease, segment.address + slot * segment.slot_bytes, rows, extents, memoryview(buffer)[texts:end])
         if self.pins is not None and not flags & frames.ALONE:  # what is used once is not worth pinning
             self.pins.pin(segment)
             session.pins = self.pins
@@ -161,6 +165,8 @@ class Batches:
             batch = self.convert(batch)
         if layout.bare is not None:
             batch = batch[layout.bare]
+        elif self.format.tuples and self.main is None:
+            batch = tuples.of(batch, self.format.tuples)
         elif self.format.name != "jax":
             batch = Batch(batch)
         hand = Hand(batch, Frontier(epoch, place, epoch == own_epoch), get_ident(), self.main is None, own_epoch, step, not told)

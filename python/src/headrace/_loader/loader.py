@@ -84,8 +84,8 @@ class Loader:
             self._part = _context_parallel(part, pipeline, self._run, self._main) if part is not None else None
             self._interval = _interval(self._run, hooks, every) if hooks or every is not None else None
             self._background = _background(self._run, hooks) if hooks else None
-            if pipeline._format.name != "numpy":
-                self._batches.set_format(pipeline._format)  # refuses what the framework cannot hold
+            if pipeline._format != formats.NUMPY:
+                self._batches.set_format(pipeline._format)  # refuses what the framework cannot hold, and fields that are not there
         except BaseException:
             session.drop()
             if self._run.here is not None:
@@ -424,7 +424,7 @@ class Loader:
         Raises:
             RecipeError: if PyTorch cannot hold a field, or not on that device. Nothing has changed then.
         """
-        self._batches.set_format(formats.check(format, pin_memory, device))
+        self._batches.set_format(formats.check(format, pin_memory, device).with_tuples(self._batches.format.tuples))
         return self
 
     def recipe(self, format: Literal["yaml", "json"] = "yaml") -> str:
@@ -485,6 +485,8 @@ class Loader:
         """
         from .typed import check
 
+        if self._batches.format.tuples:
+            raise RecipeError("headrace: typed() is for batches that are dicts, and .tuples(…) makes tuples of them: leave one of them out")
         if self._main is None:
             check(batch, self.schema, self._batches.format.name)
         return cast("TypedLoader[T]", self)

@@ -133,12 +133,16 @@ def _dicts(rows: list[Any], names: list[str] | None, path: str) -> tuple[list[st
 
 def _typed(name: str, values: Sequence[Any]) -> dict[str, Any]:
     """A column with its one type."""
+    if any(map(_is_array, values)):
+        from .table_arrays import arrays_of
+
+        return arrays_of(name, values)
     kinds = set()
     for i, value in enumerate(values):
         kind = _kind(value)
         if kind is None or (kind == "float" and not math.isfinite(value)):
             what = "a missing value, or no finite number" if kind or _is_missing(value) else f"of the type {type(value).__name__}"
-            text = f"headrace: files: item {i} has {name} = {value!r}, which is {what}: must be numbers or text"
+            text = f"headrace: files: item {i} has {name} = {value!r}, which is {what}: must be numbers, arrays or text"
             raise RecipeError(f"{text}; for anything else use hr.source or a map")
         kinds.add(kind)
     if kinds == {"text"}:
@@ -155,6 +159,11 @@ def _typed(name: str, values: Sequence[Any]) -> dict[str, Any]:
         return {"int64": whole}
     narrow = all(getattr(getattr(value, "dtype", None), "itemsize", 8) <= 4 for value in values)
     return {"float32" if narrow else "float64": [float(value) for value in values]}
+
+
+def _is_array(value: Any) -> bool:
+    """Whether it is a list of numbers, or an array of any framework. A tensor of one number is a number."""
+    return isinstance(value, (list, tuple)) or (not isinstance(value, type) and getattr(value, "shape", ()) not in ((), None))
 
 
 def _is_missing(value: Any) -> bool:

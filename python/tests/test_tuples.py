@@ -1,0 +1,120 @@
+"""`for x, y in loader`: batches as tuples of fields."""
+
+from __future__ import annotations
+
+import asyncio
+
+import numpy as np
+import pytest
+import torch
+
+import headrace as hr
+from headrace.errors import HeadraceError, RecipeError
+
+pytestmark = pytest.mark.usefixtures("one_engine")
+
+
+def squares(count=20):
+    return hr.source([{"x": np.full(3, i, "float32"), "y": i * i, "name": str(i)} for i in range(count)], where="here")
+
+
+def test_a_loop_gets_tuples_in_order():
+    pipeline = squares().batch(4)
+    with pipeline.tuples("x", "y").loader(epochs=1) as loader, pipeline.loader(epochs=1) as dicts:
+        n = 0
+        for (x, y), batch in zip(loader, dicts):
+            assert (x == batch["x"]).all()
+            assert (y == batch["y"]).all()
+            n += len(y)
+    assert n == 20
+    with pipeline.tuples(["name", "x"]).loader(epochs=1) as loader:
+        name, x = next(iter(loader))
+        assert list(name) == ["0", "1", "2", "3"]
+    with pipeline.tuples("y").loader(epochs=1) as loader:
+        (y,) = next(iter(loader))
+        assert y.tolist() == [0, 1, 4, 9]
+
+
+def test_wherever_it_is_written():
+    pipeline = squares()
+    early = pipeline.tuples("x", "y").batch(4).to("torch")
+    late = pipeline.batch(4).to("torch").tuples("x", "y")
+    for pipeline in (early, late):
+        with pipeline.loader(epochs=1) as loader:
+            x, y = next(iter(loader))
+            assert isinstance(x, torch.Tensor)
+            assert y.tolist() == [0, 1, 4, 9]
+    assert early == late
+    assert late != pipeline.batch(4).to("torch")
+    assert "tuples" in repr(late)
+    assert "tuples" not in hr.files("x/*.jpg").decode_image().tuples("image").recipe()
+
+
+def test_every_door_gives_tuples():
+    with squares().batch(4).tuples("y").loader(epochs=1) as loader:
+        first = loader.get(timeout=60)
+        assert next(y.tolist() for (y,) in loader.resume()) == [16, 25, 36, 49]
+        assert first[0].tolist() == [0, 1, 4, 9]
+
+    async def both():
+        with squares().batch(4).tuples("y").loader(epochs=1) as loader:
+            got = [await loader.aget(timeout=60)]
+            return got + [batch async for batch in loader.resume()]
+
+    got = asyncio.run(both())
+    assert [type(batch) for batch in got] == [tuple] * 5
+    assert got[1][0].tolist() == [16, 25, 36, 49]
+
+
+def test_states_go_on():
+    pipeline = squares().shuffle().batch(4).tuples("y", "x")
+    with pipeline.loader(epochs=1) as loader:
+        whole = [y.tolist() for y, _ in loader]
+    with pipeline.loader(epochs=1) as loader:
+        loop = iter(loader)
+        next(loop), next(loop)
+        state = loader.state_dict()
+    with pipeline.loader(epochs=1) as loader:
+        loader.load_state_dict(state)
+        assert [y.tolist() for y, _ in loader] == whole[2:]
+    assert hr.replay(pipeline, state).batch["y"].tolist() == whole[2]
+
+
+def test_samples_and_steps_of_the_loop():
+    with squares(3).tuples("y", "name").loader(epochs=1) as loader:
+        assert list(loader) == [(0, "0"), (1, "1"), (4, "2")]
+    added = squares().batch(4).map(lambda batch: {**batch, "sum": batch["x"].sum()}, where="main").tuples("sum", "y")
+    with added.loader(epochs=1) as loader:
+        total, _ = next(iter(loader))
+        assert total == 18
+        assert len(list(loader.resume())) == 4
+
+
+def test_a_loader_becomes_torch():
+    with squares().batch(4).tuples("x", "y").loader(epochs=1) as loader:
+        x, _ = next(iter(loader.to("torch")))
+        assert isinstance(x, torch.Tensor)
+    dataset = hr.torch.IterableDataset(squares().batch(4).tuples("x", "y"), epochs=1)
+    _, y = next(iter(dataset))
+    dataset.close()
+    assert isinstance(y, torch.Tensor)
+
+
+def test_what_cannot_be_tuples():
+    with pytest.raises(RecipeError, match="there are no names"):
+        squares().tuples()
+    with pytest.raises(RecipeError, match="the batches are tuples already, of 'x'"):
+        squares().tuples("x").batch(4).tuples("y")
+    with pytest.raises(RecipeError, match="there is no field 'z': batches have 'x', 'y', 'name'"):
+        squares().batch(4).tuples("x", "z").loader()
+    with pytest.raises(RecipeError, match="the samples are not dicts"):
+        hr.source([1, 2, 3], where="here").batch(2).tuples("x").loader()
+    with pytest.raises(RecipeError, match="3 is not a field name"):
+        squares().tuples(3)
+    with squares().batch(4).map(lambda batch: 3, where="main").tuples("x").loader(epochs=1) as loader:
+        with pytest.raises(HeadraceError, match=r"needs 'x' of what the steps .* return, and that has type int"):
+            next(iter(loader))
+    with squares().batch(4).tuples("x").loader(epochs=1) as loader, pytest.raises(RecipeError, match="is for batches that are dicts"):
+        loader.typed(dict)
+    with pytest.raises(RecipeError, match="the format"):
+        hr.merge([squares().tuples("x"), squares()])
