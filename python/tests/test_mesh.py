@@ -249,6 +249,14 @@ class TestRows:
             with pytest.raises(hr.HeadraceError, match="cp cuts the field 'lables', but the batch has tokens, "):
                 next(iter(loader))
 
+    def test_tuples_have_parts(self, documents):
+        pipeline = documents.pack(ROW, 3)
+        whole, _ = whole_and_parts(pipeline, 2)
+        with pipeline.tuples("tokens", "key").loader(epochs=1, cp=(1, 2)) as loader:
+            tokens, key = next(iter(loader))
+        np.testing.assert_array_equal(tokens, zigzag(whole[0]["tokens"], 1, 2))
+        assert list(key) == list(whole[0]["key"])
+
     def test_after_a_step_on_batches(self, documents):
         def doubled(batch):
             return {**batch, "tokens": batch["tokens"] * 2}
@@ -265,6 +273,40 @@ class TestRows:
             assert next(iter(loader))["tokens"].shape == (3, 8)
         with documents.bucket_batch([8, 16], size=4).loader(cp=(1, 2)) as loader:
             assert loader.schema["tokens"].shape == (None,)
+
+    def test_rows_that_were_packed_before_they_were_batched(self, documents):
+        whole, parts = whole_and_parts(documents.drop("key").pack(16, 3).unbatch().batch(5), 2)
+        for batch, part in zip(whole, parts[1], strict=True):
+            np.testing.assert_array_equal(part["tokens"], zigzag(batch["tokens"], 1, 2))
+            np.testing.assert_array_equal(part["label"], zigzag(batch["label"], 1, 2))
+
+    def test_of_several_sequences_each_has_its_own_length(self, documents):
+        """`label` is packed with the first; where sequences begin is of the whole row, even if there are as many."""
+        both = documents.drop("key").map(lambda tokens: tokens[:3], fields="tokens", to="few", gives=("int32", (None,)), where="here")
+        whole, parts = whole_and_parts(both.pack({"tokens": ROW, "few": 12}, 3, max_segments=ROW - 1), 2)
+        assert whole[0]["tokens_cu_seqlens"].shape == (3, ROW)
+        cut = {f"{name}{what}" for name in ("tokens", "few") for what in ("", "_segment_ids", "_positions")} | {"label"}
+        for batch, part in zip(whole, parts[1], strict=True):
+            for name in batch:
+                np.testing.assert_array_equal(part[name], zigzag(batch[name], 1, 2) if name in cut else batch[name])
+        with pytest.raises(hr.RecipeError, match=r"'few' has rows of 10, .*: give \.pack\(\) the length 12 for it"):
+            both.pack({"tokens": ROW, "few": 10}, 3).loader(cp=(0, 2))
+
+    def test_a_mesh_of_jax(self):
+        """In one process; test_processes_of_jax has several."""
+        import jax
+
+        mesh = jax.sharding.Mesh(np.array(jax.devices()).reshape(-1, 1), ("data", "model"))
+        with numbers().loader(epochs=1, mesh=mesh, dp="data") as loader:
+            assert [batch["n"].tolist() for batch in loader] == share(0, 1)
+        for given, options, why in (
+            (mesh, {}, "dp='dp': the mesh has no such dimension; it has 'data' of .*, 'model' of 1: write dp='data', or dp="),
+            (mesh, {"dp": "data", "cp": "model"}, "cp='model': with JAX a sharding cuts rows: leave out cp"),
+            (mesh.abstract_mesh, {"dp": "data"}, "an AbstractMesh has no devices"),
+            (mesh, {"dp": 0}, "dp is 0: must be the name of a dimension of the mesh, or several"),
+        ):
+            with pytest.raises(hr.RecipeError, match=why):
+                numbers().loader(mesh=given, **options)
 
     def test_a_state_goes_on_with_the_next_part(self, documents):
         pipeline = documents.pack(ROW, 3)
@@ -283,12 +325,12 @@ class TestRows:
             (
                 lambda documents: documents.pack(500, 3),
                 {"cp": (0, 3)},
-                r"rows of 500, .* into 6 chunks, two for each of 3 ranks: write \.pack\(504, …\)",
+                r"rows of 500, .* into 6 chunks, two for each of 3 ranks: give \.pack\(\) the length 504",
             ),
             (
                 lambda documents: documents.pack(500, 3),
                 {"cp": (0, 3), "cp_layout": "contiguous"},
-                r"rows of 500, which cannot be divided into the parts of 3 ranks: write \.pack\(501, …\)",
+                r"rows of 500, which cannot be divided into the parts of 3 ranks: give \.pack\(\) the length 501",
             ),
             (
                 lambda documents: documents.bucket_batch([4, 15], size=2),
@@ -333,6 +375,7 @@ class TestRows:
             (lambda documents: documents.pack(16, 3), {"cp_layout": "zigzag"}, "cp_layout without cp: give cp"),
             (lambda documents: documents.pack(16, 3), {"cp_fields": ["tokens"]}, "cp_fields without cp: give cp"),
             (lambda documents: documents.pack(16, 3), {"cp": (0, 2), "order": "completion"}, "several ranks need the same batches"),
+            (lambda documents: documents.bucket_batch([15], size=2), {"cp": (0, 2)}, r"rows of 15, .*: write \.bucket_batch\(\[16\], …\)"),
             (lambda documents: numbers(), {"dp": "dp"}, "dp='dp' names dimensions of a mesh: give mesh="),
             (
                 lambda documents: numbers(),

@@ -28,12 +28,15 @@ class ContextParallel:
         self._main = main
         if not batched(steps):
             raise RecipeError("headrace: cp: there are no rows to cut, because samples come one by one: add .pack(…), or another batch")
-        step = [step for step in all_steps(steps) if makes_batches(step)][-1]
+        made = [step for step in all_steps(steps) if makes_batches(step)]
         self._axis = 1 if opened.get("whole") else 0  # fields of batches that are made whole have the number of rows in their shapes
         tensors = {field["name"]: field.get("shape") or () for field in opened["fields"] if field["kind"] == "tensor"}
         lengths = {name: shape[self._axis] for name, shape in tensors.items() if len(shape) > self._axis}
-        self._fields = frozenset(self._named(part.fields, lengths, opened) if part.fields else _sequences(step, tensors, lengths))
-        self._check(step, lengths)
+        known = _packed(lengths) or (_padded(lengths, tensors) if any("bucket_batch" in step for step in made) else [])
+        if not known and not part.fields:
+            raise RecipeError(f"headrace: cp: the sequences of .{operation(made[-1])} are unknown: {_choices(lengths)}")
+        self._fields = frozenset(self._named(part.fields, lengths, opened) if part.fields else known)
+        self._check(made, lengths)
 
     def __call__(self, batch: Any, epoch: int, number: int) -> Any:
         """A rank's part of a batch."""
@@ -80,25 +83,28 @@ class ContextParallel:
             raise RecipeError(f"headrace: cp_fields: the field {name!r} {what}: {_choices(lengths)}")
         return names
 
-    def _check(self, step: dict[str, Any], lengths: dict[str, int]) -> None:
+    def _check(self, made: list[dict[str, Any]], lengths: dict[str, int]) -> None:
         """Refuse lengths that cannot be divided, as far as they are known."""
-        name = operation(step)
-        if name == "bucket_batch":
-            bounds, to = step[name]["lengths"], step[name].get("pad_to")
-            odd = [length for length in bounds if length % self._chunks]
-            if odd:
-                better = sorted({self._up(length) for length in bounds})
-                raise RecipeError(f"headrace: cp: {self._odd('a bucket', odd[0])}: write .bucket_batch({better}, …)")
-            if to == "longest":
-                raise RecipeError(
-                    f'headrace: cp: with pad_to="longest" rows have any length, and {self._chunks} must divide it: write pad_to="bucket"'
-                )
-            return
-        for field in self._fields & lengths.keys():
-            length = lengths[field]
-            if length >= 0 and length % self._chunks:
-                write = f"write .pack({self._up(length)}, …)" if name == "pack" else f"pad it to {self._up(length)}"
+        buckets = [step["bucket_batch"] for step in made if "bucket_batch" in step]
+        for field, length in lengths.items():
+            if field not in self._fields or (length >= 0 and not length % self._chunks):
+                continue
+            for args in buckets:
+                self._check_buckets(**args)
+            if length >= 0:
+                up = self._up(length)
+                write = f"give .pack() the length {up} for it" if any("pack" in step for step in made) else f"pad it to {up}"
                 raise RecipeError(f"headrace: cp: {self._odd(repr(field), length)}: {write}")
+
+    def _check_buckets(self, lengths: list[int], pad_to: str = "bucket", **_: Any) -> None:
+        odd = [length for length in lengths if length % self._chunks]
+        if odd:
+            better = sorted({self._up(length) for length in lengths})
+            raise RecipeError(f"headrace: cp: {self._odd('a bucket', odd[0])}: write .bucket_batch({better}, …)")
+        if pad_to == "longest":
+            raise RecipeError(
+                f'headrace: cp: with pad_to="longest" rows have any length, and {self._chunks} must divide it: write pad_to="bucket"'
+            )
 
     def _up(self, length: int) -> int:
         """The next length that can be divided."""
@@ -109,18 +115,17 @@ class ContextParallel:
         return f"{what} has rows of {length}, which cannot be divided into {parts}"
 
 
-def _sequences(step: dict[str, Any], tensors: dict[str, tuple[int, ...]], lengths: dict[str, int]) -> list[str]:
-    """The fields of which the step that makes batches knows that they are sequences."""
-    name = operation(step)
-    found: list[str] = []
-    if name == "pack":
-        rows = {length for field, length in lengths.items() if field.endswith("_segment_ids")}
-        found = [field for field, length in lengths.items() if length in rows]
-    elif name == "bucket_batch":
-        found = [field for field in lengths if f"{field}_length" in tensors]
-    if not found:
-        raise RecipeError(f"headrace: cp: the sequences of .{name} are unknown: {_choices(lengths)}")
-    return found
+def _packed(lengths: dict[str, int]) -> list[str]:
+    """The fields of packed rows that have an element for each of the row: not where its sequences begin."""
+    sequences = [field for field in lengths if f"{field}_segment_ids" in lengths]
+    rows = {lengths[field] for field in sequences}
+    begins = {f"{field}_cu_seqlens" for field in sequences}
+    return [field for field, length in lengths.items() if length in rows and field not in begins]
+
+
+def _padded(lengths: dict[str, int], tensors: dict[str, tuple[int, ...]]) -> list[str]:
+    """The fields that were padded, which have their own lengths beside them."""
+    return [field for field in lengths if f"{field}_length" in tensors]
 
 
 def _choices(lengths: dict[str, int]) -> str:

@@ -94,7 +94,12 @@ def refuse_other_orders(order: str, steps: Iterable[dict[str, Any]]) -> None:
 
 
 def _names(dp: str | Sequence[str] | None) -> list[str]:
-    return names_of("dp", ("dp" if dp is None else dp,))
+    if dp is None or isinstance(dp, str):
+        return ["dp" if dp is None else dp]
+    names: list[Any] = list(dp) if hasattr(dp, "__iter__") else [dp]
+    if not all(isinstance(name, str) for name in names):
+        raise RecipeError(f"headrace: dp is {dp!r}: must be the name of a dimension of the mesh, or several")
+    return names
 
 
 def _along(mesh: Any, dp: str | Sequence[str] | None, cp: Any) -> tuple[int, int]:
