@@ -13,6 +13,8 @@ import pytest
 
 import headrace as hr
 from conftest import WHOLE, pipeline
+from headrace._loader import deadline
+from headrace._loader.awaited import Attempt
 from test_get import gated, value
 
 pytestmark = pytest.mark.usefixtures("one_engine")
@@ -332,6 +334,15 @@ def test_time_spent_waiting_is_counted_once_and_no_hand_over(tmp_path):
 def test_limits_that_are_none(timeout, error):
     with numbers(2) as loader, pytest.raises(error, match="timeout is"):
         asyncio.run(loader.aget(timeout=timeout))
+
+
+def test_a_loop_has_no_limit(monkeypatch):
+    """Its deadline, which locks and poll need, is far, and reached all the same: then it would wait no time, again and again."""
+    monkeypatch.setattr(deadline, "_LONGEST", 0.0)
+    with hr.source(range(1)).loader(epochs=1) as loader:
+        attempt = Attempt(None, loader._run)
+        assert attempt.left_to_wait() > 1
+        assert not attempt.is_over()
 
 
 def test_no_descriptors_are_left(tmp_path):

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -20,6 +21,8 @@ import pytest
 
 import headrace as hr
 from conftest import SOURCES, cases, some
+from headrace._worker.here import OwnStreams
+from headrace._worker.raised import Raised
 
 LONG = 60  # seconds: what takes so long hangs
 
@@ -650,6 +653,26 @@ def test_errors_of_loops_that_were_left_take_no_place():
         innermost = caught.value.__cause__.__traceback__
         assert innermost.tb_frame.f_locals["found"] == 2
         del innermost, caught
+
+
+def test_a_coroutine_of_a_loop_that_was_left_takes_no_place():
+    """Though others have begun since then, on the connection that all share."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        streams = OwnStreams(ours.detach())
+        streams.raised = Raised()
+        for stream in (1, 2, 3):
+            streams.raised.next_loop()
+            streams.stream = stream
+            streams.begin(1)
+        for stream in (1, 2, 3):
+            try:
+                raise Bad(stream)
+            except Bad as e:
+                streams.stream = stream
+                streams.failed(e, {"type": "Bad", "message": str(stream), "traceback": "its own"})
+        assert [one.error.args for one in streams.raised._last] == [(3,)]
+        streams.close()
 
 
 def test_the_error_of_a_slow_thread_is_whole():

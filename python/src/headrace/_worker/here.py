@@ -437,7 +437,19 @@ class OwnConnection(Connection):
 
 
 class OwnStreams(OwnConnection, Streams):
-    """The same, of the event loop."""
+    """The same, of the event loop, where calls of several loops may be in work: each has a stream."""
+
+    def __init__(self, fd: int) -> None:
+        super().__init__(fd)
+        self._loops: dict[int, int] = {}  # by stream
+
+    def begin(self, credit: int) -> None:
+        super().begin(credit)
+        self._loops[self.stream] = self.loop
+
+    def failed(self, e: BaseException, told: dict[str, Any]) -> None:
+        self.loop = self._loops[self.stream]
+        super().failed(e, told)
 
     def flush(self) -> None:
         try:
