@@ -24,7 +24,6 @@ from measure import cpu_seconds
 os.environ["TOKENIZERS_PARALLELISM"] = "false"  # a call is one thread's
 
 WORDS = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-SPECIAL = 0
 LENGTH = 4000
 
 

@@ -130,7 +130,7 @@ class _Run:
         self._hooks += hooks
         stage = Stage(pipe, f"{pipe.name} (stage {info.stage_id})", self._table, self._pool, failures, hooks)
         add = flow.flat_map if pipe.several else flow.map
-        order = "input" if pipe.concurrency == 1 else pipe.output_order  # the engine has more than one in hand for one worker
+        order = "input" if pipe.concurrency == 1 else pipe.output_order  # one call at a time keeps it
         as_loader = path and order == "completion"  # which a route refuses in its branches
         one = stage.several if pipe.several else stage.one
         return add(one, **_ITEM, workers=pipe.concurrency, order=None if as_loader else order), not as_loader
