@@ -159,7 +159,7 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "decoder"), OTHERS if WHOLE else [OTHERS[1], OTHERS[3], OTHERS[6]])
+@pytest.mark.parametrize(("name", "decoder"), OTHERS if WHOLE else [OTHERS[1], OTHERS[6]])
 def test_a_decoder_by_name(made, name, decoder):
     path = made / name
     known = films.ffmpeg("-decoders").decode()

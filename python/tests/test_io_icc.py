@@ -132,3 +132,30 @@ def test_refused():
             hr.io.to_srgb(COLORS[:2], bytes(data[: r.integers(1, len(data) + 1)]))
         except hr.MediaError:
             pass
+
+
+def described(sample):
+    about = hr.io.image_metadata(sample["bytes"])
+    return sample | {"icc": about.icc_profile, "taken": str(about.tags.get(306, ""))}
+
+
+def in_srgb(image, icc):
+    return hr.io.to_srgb(image, icc), icc
+
+
+def test_profiles_and_metadata_in_a_pipeline(tmp_path):
+    """As the guide writes it: by ImageCms, upright, with a date, beside an image that has neither."""
+    exif = Image.Exif()
+    exif[306], exif[274] = "2026:11:29 12:00:00", 6
+    made = profile(matrix=P3, curves=[SRGB_CURVE] * 3)
+    smooth = Image.fromarray(COLORS[:8, :8]).resize((60, 40), Image.Resampling.BICUBIC)
+    smooth.save(tmp_path / "a.png", icc_profile=made, exif=exif)
+    smooth.transpose(Image.Transpose.ROTATE_270).save(tmp_path / "b.png")
+    pictures = hr.files(str(tmp_path)).map(described).decode_image().map(in_srgb, fields=["image", "icc"]).drop("icc")
+    pictures = pictures.resize((60, 40)).batch(2)
+    with pictures.loader(epochs=1) as loader:
+        batch = next(iter(loader))
+    wanted = ImageCms.profileToProfile(smooth, ImageCms.ImageCmsProfile(io.BytesIO(made)), SRGB).transpose(Image.Transpose.ROTATE_270)
+    assert np.abs(batch["image"][0].astype(int) - np.asarray(wanted)).max() <= 1
+    assert batch["taken"] == ["2026:11:29 12:00:00", ""]
+    assert np.array_equal(batch["image"][1], np.asarray(smooth.transpose(Image.Transpose.ROTATE_270)))

@@ -34,7 +34,7 @@ def tags(path):
 COLORS = [("nv12", "yuv420p"), ("yuv422", "yuv422p"), ("yuv420", "yuv420p"), ("yuv444", "yuv444p")]
 
 
-@pytest.mark.parametrize(("color", "form"), COLORS if WHOLE else COLORS[:2])
+@pytest.mark.parametrize(("color", "form"), COLORS if WHOLE else COLORS[:1])
 def test_planes_are_saved_as_they_are(tmp_path, color, form):
     """By the command's reading, and by load_video's; a lossy encoder gets what the command gives it."""
     ffmpeg(*FILM, "-pix_fmt", form, "-c:v", "ffv1", tmp_path / "a.mkv")
@@ -54,13 +54,13 @@ def test_planes_are_saved_as_they_are(tmp_path, color, form):
 
 
 NATIVE = [
-    "yuv422p10le", "gray", "gbrp12le", "yuv420p", "yuv422p", "yuv444p", "yuv420p10le", "yuv444p10le", "yuv420p12le", "yuv422p16le",
+    "gbrp12le", "yuv422p10le", "gray", "yuv420p", "yuv422p", "yuv444p", "yuv420p10le", "yuv444p10le", "yuv420p12le", "yuv422p16le",
     "gray10le",
     "gray16le", "gbrp10le", "gbrap10le", "bgr0", "rgb48le",
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("form", NATIVE if WHOLE else NATIVE[:3])
+@pytest.mark.parametrize("form", NATIVE if WHOLE else NATIVE[:2])
 def test_native_frames_are_saved_as_they_are(tmp_path, form):
     ffmpeg(*FILM, "-vf", f"format={form}", "-c:v", "ffv1", "-strict", -2, tmp_path / "a.mkv")
     frames = hr.io.load_video(tmp_path / "a.mkv", color="native")
@@ -80,7 +80,7 @@ def test_planes_of_odd_heights_and_in_packed_formats(tmp_path):
         hr.io.save_video(tmp_path / "b.mkv", frames, 25, planes=color)
         assert bytes_of(tmp_path / "b.mkv", form) == bytes_of(tmp_path / "a.mkv", form)
     packed = [("yuyv422", "yuv422p"), ("bgr24", "rgb24"), ("nv12", "yuv420p"), ("argb", "rgba")]
-    for form, like in packed if WHOLE else packed[:1]:
+    for form, like in packed if WHOLE else ():
         ffmpeg(*FILM, "-vf", f"format={form}", "-c:v", "rawvideo", tmp_path / "a.nut")
         frames = hr.io.load_video(tmp_path / "a.nut", color="native")
         assert hr.io.video_info(tmp_path / "a.nut").pixel_format == form

@@ -94,6 +94,18 @@ def test_clips_of_a_loader_resume_exactly(film, tmp_path):
             assert np.array_equal(next(iter(upside))["video"], next(iter(plain))["video"][:, :, ::-1])
 
 
+def test_time_0_is_the_second_that_a_field_has(film):
+    """Luma tells the time of a frame: that on screen at 0.15 s began 0.03 s before."""
+    graph = "format=yuv420p,geq=lum='128+1000*T':cb=128:cr=128"
+    table = hr.source([{"path": str(film), "t": 0.15}, {"path": str(film), "t": 0.32}])
+    clips = table.decode_video(2, stride=1, start="t", filter=graph, color="yuv420", size=(48, 64)).batch(2)
+    with clips.loader(epochs=1) as loader:
+        luma = next(iter(loader))["video"][:, :, 0, 0].astype(int)
+    for row, start in zip(luma, (0.15, 0.32), strict=True):
+        assert np.array_equal(row, hr.io.load_video(film, 2, stride=1, start=start, filter=graph, color="yuv420")[:, 0, 0])
+    assert np.abs(luma - [[98, 138], [128, 168]]).max() <= 1
+
+
 REFUSED = [
     ("nix", {}, "No such filter: 'nix'"),
     ("hflip", {"color": "native"}, "color is 'native', but a filter makes a format of its own"),
