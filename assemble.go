@@ -70,7 +70,6 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 		return nil, err
 	}
 	known.info.Workers, known.info.HoldLimit = crew.workers, held.limit
-	warnOfWeights(d, program, known.extent.Steps*int64(shapes.last.Rows))
 
 	dead, err := report.OpenDeadLetters(string(d.config.DeadLetters), d.config.DeadLettersOwn, d.config.Rank, d.options.Warn)
 	if err != nil {
@@ -100,7 +99,7 @@ func (m materials) design(r recipe.Recipe, schema sample.Schema) (design, error)
 // compileProgram makes a pipeline of the plan.
 func compileProgram(d design, from listing, l layouts, held memory, w crew) (*compile.Program, error) {
 	return compile.Compile(d.plan, compile.Target{
-		Env: w.env, Sources: from.sources, Sections: sectionsOf(d, from, l, held, w.env), Lane: held.budget.Lane(),
+		Env: w.env, Sources: from.sources, Begins: from.begins, Sections: sectionsOf(d, from, l, held, w.env), Lane: held.budget.Lane(),
 		Policies: d.policies(from), Gate: w.gate.stages(),
 		Workers: w.workers, Readers: readersFor(w.workers), Prefetch: *d.config.Prefetch, Counts: d.counts,
 		InOrder: d.config.Order == InputOrder, Library: d.config.JPEG == TurboJPEG,

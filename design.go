@@ -57,12 +57,3 @@ func checkRanks(d design) error {
 	}
 	return d.config.terms().CheckRanks(d.recipe, d.plan)
 }
-
-// warnOfWeights tells about samples that merges by weights leave out of so many.
-func warnOfWeights(d design, program *compile.Program, samples int64) {
-	for _, m := range program.Mixes {
-		if lost := m.Lost(samples); lost != "" {
-			d.options.Warn("weights", lost)
-		}
-	}
-}

@@ -39,7 +39,7 @@ func (l *Loader) countFrom(from State) EpochSummary {
 
 // wrapped returns the number of samples of the epoch that come from its start again.
 func (l *Loader) wrapped(epoch int) (n int64) {
-	for _, s := range l.sources {
+	for _, s := range l.begins {
 		n += s.Share(epoch).Wrapped()
 	}
 	return n

@@ -38,10 +38,17 @@ func extentOf(d design, from listing, program *compile.Program) resume.Extent {
 		Recipe: d.recipe.Fingerprint(), Steps: d.recipe.Outline(),
 		WorldSize: from.world, Rank: from.rank, Sources: map[string]SourceState{}, Errors: counted(program),
 	}
-	splits := map[string]order.Split{}
+	splits, total := map[string]order.Split{}, int64(0)
 	var changed map[string]func(string) error
-	for _, s := range from.sources {
+	for _, s := range from.begins {
 		splits[s.Name] = s.Split
+		if leaves := s.Leaves(); leaves[0] == s {
+			total += s.Split.Samples
+		} else {
+			for _, leaf := range leaves {
+				total += leaf.Samples
+			}
+		}
 		at := SourceState{Samples: s.Split.Samples}
 		if s.Iterated() {
 			at = SourceState{Object: &ObjectState{}}
@@ -63,6 +70,9 @@ func extentOf(d design, from listing, program *compile.Program) resume.Extent {
 		begin.Aggregates[name] = pipe.Memory{}
 	}
 	for _, m := range d.plan.Samples.Merges() {
+		if m.Mix != nil { // its turns are the positions of its samples
+			continue
+		}
 		if m.Order != "arrival" {
 			if begin.Merges == nil {
 				begin.Merges = map[string]pipe.Progress{}
@@ -77,7 +87,8 @@ func extentOf(d design, from listing, program *compile.Program) resume.Extent {
 	items := from.items(d.plan)
 	begin.InStep = inStep(d, from, program) && len(items) == 0 // which ranks count for themselves
 	return resume.Extent{
-		Begin: begin, Splits: splits, Of: from.splitOf, Items: items, Judges: program.Judges, Makes: program.Makes, Changed: changed,
+		Begin: begin, Splits: splits, Total: total, Of: from.splitOf, Items: items,
+		Judges: program.Judges, Makes: program.Makes, Changed: changed,
 	}
 }
 
@@ -166,11 +177,11 @@ func batchesPerEpoch(d design, from listing, l *batch.Layout, program *compile.P
 	case d.plan.Batch.MaxWait > 0: // one sample each, where they come slowly
 		n, grouped = program.Samples, true
 	case d.plan.Batch.Lists:
-		n, grouped = from.sources[0].Split.Batches(), true
+		n, grouped = from.begins[0].Split.Batches(), true
 	case from.groups:
 		n, grouped = compile.MostBatches(l, d.plan, program.Samples), true
 	case !from.several && !program.Makes:
-		n = from.sources[0].Split.Batches()
+		n = from.begins[0].Split.Batches()
 	}
 	if unbounded(from, program) {
 		n = -1

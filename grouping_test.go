@@ -158,8 +158,8 @@ func checkResumes(t *testing.T, steps string, r recipe.Recipe) {
 func TestGroupedBatchesBehindMergesAndRoutes(t *testing.T) {
 	leak.Check(t)
 	npys, others, photos := sequences(t, lengthsOfFiles...), sequences(t, 7, 7, 2, 5, 1, 9), phototest.Folder(t, 30)
-	merge := `{"merge":{"of":[[{"files":{"pattern":%q,"root":"/","label":"parent"},"name":"one"},{"shuffle":{"seed":5},"name":"first"}],` +
-		`[{"files":{"pattern":%q,"root":"/","label":"parent"},"name":"two"},{"shuffle":{"seed":6},"name":"second"}]],"order":"weights","weights":[3,1]}},`
+	merge := `{"mix":{"source":"","of":[[{"files":{"pattern":%q,"root":"/","label":"parent"},"name":"one"},{"shuffle":{"seed":5},"name":"first"}],` +
+		`[{"files":{"pattern":%q,"root":"/","label":"parent"},"name":"two"},{"shuffle":{"seed":6},"name":"second"}]],"weights":[3,1]}},`
 	route := `{"files":{"pattern":%q,"root":"/","label":"parent"}},{"shuffle":{"seed":5}},{"route":{"by":"label","branches":[{"when":[1],"steps":[%s]},{"steps":[%s]}]}},`
 	npy := `{"decode_npy":{"dtype":"int32","to":"x"}}`
 	for steps, r := range map[string]recipe.Recipe{

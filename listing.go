@@ -15,6 +15,7 @@ import (
 // listing is the first result of assemble: the samples, and this rank's share of them.
 type listing struct {
 	sources []*source.Listing // in the order of the recipe
+	begins  []*source.Listing // where samples get their positions: those of sources that are in no mix, and mixes that are in none
 	classes []recipe.Path     // the names of labels; nil: they have none
 	division
 }
@@ -34,12 +35,16 @@ func listSources(ctx context.Context, d design, lists *source.Lister, most int64
 	if l.sources, l.classes, err = lists.List(ctx, d.plan, d.config.Rank, d.config.WorldSize); err != nil {
 		return l, err
 	}
-	l.division = divisionOf(d, len(l.sources))
-	for _, s := range l.sources {
+	l.division = divisionOf(d, d.plan.Samples.Begins())
+	if l.begins, err = lists.Begins(d.plan, l.sources, l.global(l.world, l.rank).Batch); err != nil {
+		return l, err
+	}
+	for _, s := range l.begins {
 		if s.Split, err = l.split(s, l.world, l.rank); err != nil {
 			return l, err
 		}
 		s.Most = most
+		s.ShareOut()
 	}
 	return l, checkRanks(d)
 }
@@ -145,9 +150,9 @@ func (l listing) iterated() *source.Listing {
 	return nil
 }
 
-// source returns that of a name.
+// source returns that of a name, or the mix, in which samples have positions.
 func (l listing) source(name string) *source.Listing {
-	return l.sources[slices.IndexFunc(l.sources, func(s *source.Listing) bool { return s.Name == name })]
+	return l.begins[slices.IndexFunc(l.begins, func(s *source.Listing) bool { return s.Name == name })]
 }
 
 // splitOf returns the split of an epoch of a source.
@@ -160,7 +165,7 @@ func (l listing) splitOf(name string, epoch int, s order.Split) order.Split {
 func (l listing) items(p fuse.Plan) map[string]order.Split {
 	all := map[string]order.Split{}
 	for _, m := range p.Samples.Merges() {
-		if n, ok := m.Until.Samples(); ok {
+		if n, ok := m.Until.Samples(); ok && m.Mix == nil {
 			all[m.Name] = l.divided(n, l.world, l.rank)
 		}
 	}

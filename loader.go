@@ -145,7 +145,7 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 	from = l.extent.Settled(from)
 	l.extent.From = from
 
-	for _, s := range l.sources {
+	for _, s := range l.begins {
 		s.Begin(from.Epoch, from.Sources[s.Name].Done, from.Sources[s.Name].Object)
 	}
 	l.count, l.failure = l.countFrom(from), nil

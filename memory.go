@@ -70,16 +70,21 @@ func halfOf(limit int64, of *trial) int64 {
 	return limit / 2
 }
 
-// keepBlocks sets memory aside for blocks of compressed shards, which samples share.
+// keepBlocks sets memory aside for blocks of compressed shards, which samples share: at
+// most half of it, however many sources there are.
 func keepBlocks(b *budget.Budget, limit int64, sources []*source.Listing) error {
+	var all []*input.ShardSet
 	for _, s := range sources {
 		if shards, ok := s.Contents.(*input.ShardSet); ok && shards.Set.HasBlocks() {
-			n := min(limit/8, mostKept)
-			if err := b.Reserve(input.ForBlocks, n); err != nil {
-				return err
-			}
-			shards.Set.KeepBlocks(n)
+			all = append(all, shards)
 		}
+	}
+	for _, shards := range all {
+		n := min(limit/8, limit/2/int64(len(all)), mostKept)
+		if err := b.Reserve(input.ForBlocks, n); err != nil {
+			return err
+		}
+		shards.Set.KeepBlocks(n)
 	}
 	return nil
 }

@@ -201,7 +201,7 @@ func (m materials) firstOf(ctx context.Context, r recipe.Recipe, schema sample.S
 	b, err := l.Next(ctx)
 	switch {
 	case err == io.EOF && m.most > 0:
-		more = slices.ContainsFunc(l.sources, (*source.Listing).Cut)
+		more = slices.ContainsFunc(l.begins, (*source.Listing).Cut)
 		return made, more, io.EOF
 	case err == io.EOF:
 		if found, wrong := atEnd(ctx); found || wrong != nil {

@@ -58,7 +58,7 @@ func (l *Loader) countable() bool {
 
 // jump computes the state n batches after another.
 func (l *Loader) jump(s State, n int64) (State, error) {
-	name := l.sources[0].Name
+	name := l.begins[0].Name
 	for n > 0 {
 		if l.config.epochsFrom(s.Epoch) == 0 {
 			return State{}, pipe.ErrDone
@@ -132,11 +132,11 @@ func (l *Loader) owns(s State) bool {
 // extentOf returns the bounds of records of a rank of another world.
 func (l *Loader) extentOf(world, rank int) (resume.Extent, error) {
 	e := resume.Extent{
-		Begin: l.extent.Begin, Splits: map[string]order.Split{}, Of: l.splitOf, Items: map[string]order.Split{},
+		Begin: l.extent.Begin, Splits: map[string]order.Split{}, Total: l.extent.Total, Of: l.splitOf, Items: map[string]order.Split{},
 		Judges: l.extent.Judges, Makes: l.compiled.Makes, Steps: l.extent.Steps,
 	}
 	e.Begin.WorldSize, e.Begin.Rank = world, rank
-	for _, s := range l.sources {
+	for _, s := range l.begins {
 		var err error
 		if e.Splits[s.Name], err = l.split(s, world, rank); err != nil {
 			return resume.Extent{}, err

@@ -164,7 +164,7 @@ func TestRanksShareTrees(t *testing.T) {
 func TestTreesGoOnAtEveryBatch(t *testing.T) {
 	leak.Check(t)
 	g := newGrove(t, 21, 10)
-	for _, merge := range []string{"", `,"until":"shortest"`, `,"until":17`, `,"weights":[3,1]`, `,"weights":[1,3],"until":"shortest"`, `,"weights":[1,3],"until":26`} {
+	for _, merge := range []string{"", `,"until":"shortest"`, `,"until":17`} {
 		cutAnywhere(t, g.recipe(merge, `{"batch":{"size":4}}`), Config{Workers: new(3)})
 		cutAnywhere(t, g.recipe(merge, `{"batch":{"size":4,"drop_last":true}}`), Config{Workers: new(2), Fuse: new(false)})
 	}
@@ -176,7 +176,7 @@ func TestTreesInAnyOrderGiveEverySampleOnce(t *testing.T) {
 	g := newGrove(t, 21, 10)
 	want := append(slices.Clone(g.paths[0]), g.paths[1]...)
 	want = slices.Sorted(slices.Values(append(want, want...)))
-	for _, merge := range []string{"", `,"order":"arrival"`, `,"weights":[2,1]`, `,"until":31`} {
+	for _, merge := range []string{"", `,"order":"arrival"`, `,"until":31`} {
 		for _, kind := range []Order{InputOrder, CompletionOrder} {
 			r := g.recipe(merge, `{"batch":{"size":4}}`)
 			for cut := 0; cut < 14; cut += tier.Cases(4, 1) {

@@ -10,6 +10,7 @@ import (
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/machine"
 	"github.com/headrace/headrace/internal/report"
+	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/pipe/observe/counters"
@@ -125,8 +126,19 @@ func (l *Loader) Stats() stats.Snapshot {
 	l.mu.Unlock()
 	return stats.Snapshot{
 		Stats: total, Memory: l.memory(), Decoder: l.info.Decoder, Resources: l.resources(), Functions: python.HostOf(l.work).Stats(),
+		Mixes:  l.mixes(),
 		Counts: counters.Load(&l.work.Counts),
 	}
+}
+
+// mixes tells how often each source of each mix came.
+func (l *Loader) mixes() (all []stats.Mix) {
+	for _, s := range l.begins {
+		for m := range s.Mixes() {
+			all = append(all, stats.Mix{Step: m.Name, Sources: m.Contents.(*source.Mixed).Stats()})
+		}
+	}
+	return all
 }
 
 // fromFirst are a run's numbers, with clocks that run since the consumer first asked.

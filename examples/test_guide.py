@@ -195,7 +195,7 @@ for call in {calls}:
 """
 
 
-@pytest.mark.parametrize(("name", "tables"), [("from-video-libraries.md", 5), ("from-data-libraries.md", 3)])
+@pytest.mark.parametrize(("name", "tables"), [("from-video-libraries.md", 5), ("from-data-libraries.md", 4)])
 def test_the_counterparts_of_a_page(name: str, tables: int, desk: pathlib.Path) -> None:
     """What its tables put beside calls of other libraries runs, and pipelines give samples."""
     page = GUIDE / name

@@ -25,7 +25,7 @@ import (
 // order lists them as help does. A folder stands for its steps that have no word here, by
 // name: a new step needs none.
 var order = strings.Fields(`
-	files read source merge shuffle sampler weighted route
+	files read source merge mix shuffle sampler weighted route
 	decode_image decode_npy decode_npz sound/ video/
 	map filter flat_map aggregate
 	select drop rename copy data/ boxes

@@ -52,6 +52,7 @@ const (
 	purposeBlocks   = 5
 	purposeWindow   = 6
 	purposeSide     = 7
+	purposeMix      = 8
 )
 
 // epochKey is the root of everything that is random in an epoch, for one purpose.

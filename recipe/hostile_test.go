@@ -34,7 +34,7 @@ func TestHostileJSON(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	for _, doc := range []string{
 		"headrace: 1\nvars: {a: 1, b: \"${a}x\"}\nseed: 3\nsteps:\n  - files: {pattern: \"${b}/*\", root: /}\n  - shuffle\n  - decode_image:\n  - {resize: {size: [3, \"${a}\"]}, name: r}\n  - batch: {size: 4}\nloader: {epochs: \"${a}\"}\n",
-		"headrace: 1\nvars: {a: 1}\nsteps:\n  - merge:\n      of:\n        - - files: {pattern: a}\n            failures: {retries: \"${a}\"}\n        - [files: {pattern: \"${a}\"}]\n      weights: [1, \"${a}\"]\n" +
+		"headrace: 1\nvars: {a: 1}\nsteps:\n  - merge:\n      of:\n        - - files: {pattern: a}\n            failures: {retries: \"${a}\"}\n        - [files: {pattern: \"${a}\"}]\n      until: \"${a}\"\n" +
 			"  - route: {by: key, branches: [{when: [\"${a}\", 2], steps: [decode_image]}, {steps: [shuffle, {merge: {of: [[files]]}}]}]}\n    name: r\n",
 		`{"headrace": 1, "steps": [{"files": {"paths": ["a", "\udcff", "$${x}"]}}, "decode_image"]}`,
 		"headrace: 1\nsteps: [resise, {a: b}, 3, {resize: {siz: 3}}]\n",

@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 )
 
-// Outline returns a line for each step of the tree, in the order of [Recipe.All]: the
-// step as [Recipe.String] shows it, a space, and eight hexadecimal digits of what
-// [Recipe.Fingerprint] is made of. It goes into saved states, so that an error can name
-// the step that differs.
+// Outline returns a line for each step of the tree, in the order of [Recipe.All], but
+// for those in a mix: the step as [Recipe.String] shows it, a space, and eight
+// hexadecimal digits of what [Recipe.Fingerprint] is made of. It goes into saved
+// states, so that an error can name the step that differs.
 func (r Recipe) Outline() []string {
 	return r.outline(nil, r.Complete().Steps)
 }
@@ -22,12 +22,16 @@ func (r Recipe) outline(all []string, steps []Step) []string {
 		}
 
 		// Only how long the chains are is of the step itself: what is in them has its own
-		// lines.
+		// lines. A mix has one line, however many sources it has: states stay small.
 		inside := make([]int, len(chains))
 		for j, c := range chains {
 			inside[j] = len(c)
 		}
-		id.Chains = nil
+		if m := TraitsOf(steps[i].Args).Merging; m != nil && m.Mix != nil {
+			chains = nil
+		} else {
+			id.Chains = nil
+		}
 		h := sha256.New()
 		_ = json.NewEncoder(h).Encode([]any{id, inside})
 

@@ -173,9 +173,10 @@ func FuzzParse(f *testing.F) {
 	for _, doc := range []string{
 		wrap(`{"files":{"pattern":"data/*/\udcff.jpg","root":"/home/me","label":"parent"}},"shuffle",{"decode_image":null,"name":"d"},{"resize":{"size":256}},{"center_crop":{"size":[3,4]}},"random_flip","random_flip",{"batch":{"size":32}}`),
 		wrap(`{"files":{"pairs":[["a",1]],"paths":["b"],"max_bytes":7}},{"random_resized_crop":{"size":9,"scale":[0.1,0.2]}}`),
-		wrap(`{"merge":{"of":[[{"files":{"pattern":"a"}},"decode_image"],[{"merge":{"of":[["files"]],"order":"arrival"}},"decode_image"]],"weights":[3,1],"seed":7,"until":"shortest"}},` +
+		wrap(`{"merge":{"of":[[{"files":{"pattern":"a"}},"decode_image"],[{"merge":{"of":[["files"]],"order":"arrival"}},"decode_image"]],"until":"shortest"}},` +
 			`{"route":{"by":"label","branches":[{"when":[1,-2],"steps":["random_flip"]},{"steps":[]}]},"failures":{"on_error":"replace","max_errors":0.5,"retries":3,"wait":1,"time_limit":0.1}}`),
 		wrap(strings.Repeat(`{"route":{"by":"key","branches":[{"when":["\udcff"],"steps":[`, 20) + strings.Repeat(`]}]}}`, 20)),
+		wrap(`{"mix":{"of":[["files"],[{"files":{"pattern":"a"}}]],"names":["a","b"],"schedule":[{"from":0,"weights":[3,1]},{"from":9,"weights":[0,1]}],"in":"samples","until":7,"source":"","seed":7}}`),
 		`{"headrace":1,"seed":5,"steps":[]}`,
 		`{"headrace":1,`,
 	} {

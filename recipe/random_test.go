@@ -34,11 +34,7 @@ func drawSource(t *rapid.T, deep int) recipe.Chain {
 	for range rapid.IntRange(1, 3).Draw(t, "chains") {
 		m.Of = append(m.Of, append(drawSource(t, deep-1), drawImageSteps(t, deep-1)...))
 	}
-	switch m.Order = rapid.SampledFrom([]string{"", "round_robin", "arrival", "weights"}).Draw(t, "order"); m.Order {
-	case "weights":
-		m.Weights = rapid.SliceOfN(rapid.Float64Range(0.1, 9), len(m.Of), len(m.Of)).Draw(t, "weights")
-		m.Seed = new(rapid.Uint64().Draw(t, "seed"))
-	}
+	m.Order = rapid.SampledFrom([]string{"", "round_robin", "arrival"}).Draw(t, "order")
 	if m.Until = rapid.SampledFrom([]recipe.Until{"", "shortest", "longest", "7"}).Draw(t, "until"); m.Order == "arrival" && m.Until == "7" {
 		m.Until = ""
 	}

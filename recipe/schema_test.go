@@ -256,7 +256,8 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 	}
 	for of, values := range map[string][]string{
 		`{"merge":{"of":%s}}`:                                              {`[]`, `[{"files":{"pattern":"a"}}]`, `[["resize"]]`, `[[{"files":{"patern":"a"}}]]`, `[[3]]`, `"${x}"`},
-		`{"merge":{"of":[[{"files":{"pattern":"a"}}]],%s}}`:                {`"order":"all"`, `"until":"end"`, `"weights":[true]`, `"weights":1`, `"seed":-1`, `"by":"key"`},
+		`{"merge":{"of":[[{"files":{"pattern":"a"}}]],%s}}`:                {`"order":"all"`, `"until":"end"`, `"weights":[true]`, `"weights":1`, `"seed":1`, `"by":"key"`},
+		`{"mix":{"of":[[{"files":{"pattern":"a"}}]],%s}}`:                  {`"weights":[true]`, `"repeat":1`, `"temperature":"hot"`, `"schedule":[1]`, `"in":"bytes"`, `"until":"end"`, `"source":1`, `"seed":-1`},
 		`{"files":{"pattern":"a"}},{"route":%s}`:                           {`{"by":"key"}`, `{"branches":[{"steps":[]}]}`, `{"by":"key","branches":[]}`, `{"by":3,"branches":[{"steps":[]}]}`},
 		`{"files":{"pattern":"a"}},{"route":{"by":"key","branches":[%s]}}`: {`{}`, `{"when":["a"]}`, `{"when":[],"steps":[]}`, `{"when":"a","steps":[]}`, `{"when":[1.5],"steps":[]}`, `{"when":[true],"steps":[]}`, `{"when":[9223372036854775808],"steps":[]}`, `{"steps":["resize"]}`, `{"steps":{}}`, `{"steps":[],"then":[]}`},
 		`{"files":{"pattern":"a"}},{"decode_image":{},"failures":%s}`:      {`3`, `[]`, `{"retry":1}`, `{"on_error":"stop"}`, `{"max_errors":-1}`, `{"max_errors":"few"}`, `{"retries":101}`, `{"retries":-1}`, `{"retries":1,"wait":31}`, `{"time_limit":-1}`, `{"time_limit":86401}`},

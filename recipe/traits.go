@@ -25,7 +25,7 @@ type Traits struct {
 
 	Call    *Call    // the Python function that it calls; nil: none
 	Batches *Batches // how it makes batches; nil: it makes none
-	Merging *Merging // how it puts its chains together; nil: it is not merge
+	Merging *Merging // how it puts its chains together; nil: it is not merge or mix
 	Routing *Routing // how it deals samples to its chains; nil: it is not route
 	Tied    *Tied    // boxes that go along with an image from here on; nil: none
 
@@ -246,12 +246,12 @@ type Tied struct {
 	Image string
 }
 
-// Merging says how a merge puts its chains together.
+// Merging says how a merge or a mix puts its chains together.
 type Merging struct {
-	Order   string
-	Weights []float64
-	Until   Until
-	Fill    *PadValue
+	Order string // of a mix "mix"
+	Until Until
+	Fill  *PadValue
+	Mix   *Mixing // nil: it is merge
 }
 
 // Varies reports whether the order of samples differs between runs, so that no run can be

@@ -34,8 +34,7 @@ steps:
             name: canines
           - decode_image: {mode: fast}
             failures: {on_error: replace, max_errors: "${share}", retries: "${one}", time_limit: 2.5}
-      weights: [3, "${one}"]
-      seed: 7
+      until: shortest
   - route:
       by: key
       branches:
@@ -62,7 +61,7 @@ func treeRecipe() recipe.Recipe {
 					{Args: &image.DecodeImage{Mode: "fast"}, Failures: &recipe.Failures{OnError: "replace", MaxErrors: new(recipe.ErrorRate(0.5)), Retries: 1, TimeLimit: new(2.5)}},
 				},
 			},
-			Weights: []float64{3, 1}, Seed: new(uint64(7)),
+			Until: "shortest",
 		}},
 		{Failures: &recipe.Failures{OnError: "skip", MaxErrors: new(recipe.ErrorCount(3))}, Args: &flow.Route{By: "key", Branches: []flow.Branch{
 			{When: []recipe.When{{Pattern: "*.png"}, {Pattern: "*.gif"}}, Steps: recipe.Chain{
@@ -150,7 +149,7 @@ func TestExtentsThatDiffer(t *testing.T) {
 
 func TestTreesAsText(t *testing.T) {
 	r := treeRecipe()
-	const want = `merge(order="weights", weights=[3,1], seed=7)
+	const want = `merge(until="shortest")
 ├─ files(pattern="cats", label="parent") → shuffle → decode_image
 └─ canines: merge(order="arrival")
    ├─ files_2(pattern="dogs", label="parent")
@@ -182,10 +181,8 @@ steps:
             name: canines
           - decode_image: {field: bytes, to: image, mode: fast, orient: true, color: rgb, dtype: uint8}
             failures: {on_error: replace, max_errors: 0.5, retries: 1, wait: 0.1, time_limit: 2.5}
-      order: weights
-      weights: [3, 1]
-      seed: 7
-      until: longest
+      order: round_robin
+      until: shortest
   - route:
       by: key
       branches:
@@ -219,18 +216,17 @@ steps:
 }
 
 func TestFingerprintOfTrees(t *testing.T) {
-	const pinned = "48231287ae053943d7aabaf33c1e3cd4440dc93aa5b6732f9abedbabc55700f2"
+	const pinned = "2dfbd993834c84ae1ab9132e2d95de398cf025cc91b576e58d1ebbcf169191c5"
 	if got := treeRecipe().Fingerprint(); got != pinned {
 		t.Errorf("the fingerprint became %s: states that were saved cannot be restored any more", got)
 	}
 	merge := func(r recipe.Recipe) *flow.Merge { return r.Steps[0].Args.(*flow.Merge) }
 	route := func(r recipe.Recipe) *flow.Route { return r.Steps[1].Args.(*flow.Route) }
 	for name, edit := range map[string]func(r recipe.Recipe){
-		"failures":             func(r recipe.Recipe) { r.Steps[1].Failures = nil },
-		"failures in a chain":  func(r recipe.Recipe) { merge(r).Of[1][1].Failures = &recipe.Failures{OnError: "raise"} },
-		"a root":               func(r recipe.Recipe) { merge(r).Of[0][0].Args.(*input.Files).Root = "/elsewhere" },
-		"what weights say too": func(r recipe.Recipe) { merge(r).Order = "weights" },
-		"a default":            func(r recipe.Recipe) { merge(r).Until = "longest" },
+		"failures":            func(r recipe.Recipe) { r.Steps[1].Failures = nil },
+		"failures in a chain": func(r recipe.Recipe) { merge(r).Of[1][1].Failures = &recipe.Failures{OnError: "raise"} },
+		"a root":              func(r recipe.Recipe) { merge(r).Of[0][0].Args.(*input.Files).Root = "/elsewhere" },
+		"a default":           func(r recipe.Recipe) { merge(r).Order = "round_robin" },
 	} {
 		r := treeRecipe()
 		edit(r)
@@ -240,9 +236,7 @@ func TestFingerprintOfTrees(t *testing.T) {
 	}
 	for name, edit := range map[string]func(r recipe.Recipe){
 		"a pattern":        func(r recipe.Recipe) { merge(r).Of[0][0].Args.(*input.Files).Pattern = "lions" },
-		"weights":          func(r recipe.Recipe) { merge(r).Weights[1] = 2 },
-		"the seed":         func(r recipe.Recipe) { merge(r).Seed = nil },
-		"until":            func(r recipe.Recipe) { merge(r).Until = "shortest" },
+		"until":            func(r recipe.Recipe) { merge(r).Until = "longest" },
 		"until so many":    func(r recipe.Recipe) { merge(r).Until = recipe.UntilSamples(9) },
 		"the order inside": func(r recipe.Recipe) { merge(r).Of[1][0].Args.(*flow.Merge).Order = "" },
 		"a chain":          func(r recipe.Recipe) { merge(r).Of[0] = merge(r).Of[0][:2] },
@@ -259,11 +253,10 @@ func TestFingerprintOfTrees(t *testing.T) {
 			t.Errorf("%s does not change the fingerprint", name)
 		}
 	}
-	shared := treeRecipe()
-	merge(shared).Seed = nil
-	own := treeRecipe()
-	merge(own).Seed = new(uint64(3))
-	if shared.Fingerprint() != own.Fingerprint() {
+	mixed := func(seed *uint64) recipe.Recipe {
+		return recipe.Recipe{Seed: 3, Steps: []recipe.Step{{Args: &flow.Mix{Of: []recipe.Chain{{files}}, Seed: seed}}}}
+	}
+	if shared, own := mixed(nil), mixed(new(uint64(3))); shared.Fingerprint() != own.Fingerprint() {
 		t.Error("saying the recipe's own seed changes the fingerprint")
 	}
 }
@@ -339,19 +332,12 @@ func TestWhatCheckRefusesInTrees(t *testing.T) {
 			`step "merge" (#1): of[1] gives the field "image" as uint8 [3, ?, ?] (CHW), but of[0] gives it as uint8 [?, ?, 3] (HWC)`,
 		}},
 		{steps(weights(2, flow.Merge{Order: "by_weight", Until: "end"})), []string{
-			`step "merge" (#1): order is "by_weight": must be "round_robin", "weights" or "arrival"`,
+			`step "merge" (#1): order is "by_weight": must be "round_robin" or "arrival"`,
 			`step "merge" (#1): until is "end": must be "longest" or "shortest"`,
 		}},
 		{steps(weights(2, flow.Merge{Until: "0"})), []string{`step "merge" (#1): until is 0: must be a number of samples, at least 1, longest or shortest`}},
 		{steps(weights(2, flow.Merge{Order: "arrival", Until: recipe.UntilSamples(9)})), []string{`step "merge" (#1): until is 9, but order is "arrival", which counts nothing: use another order`}},
-		{steps(weights(2, flow.Merge{Order: "weights"})), []string{`step "merge" (#1): weights is missing: order="weights" draws by them, one for each of of`}},
-		{steps(weights(2, flow.Merge{Order: "arrival", Weights: []float64{1, 1}})), []string{`step "merge" (#1): weights is given, but order is "arrival": use "weights" with them`}},
-		{steps(weights(3, flow.Merge{Weights: []float64{1, 1}})), []string{`step "merge" (#1): weights is a list of 2, but of has 3: give one for each`}},
-		{steps(weights(2, flow.Merge{Weights: []float64{1, -1}})), []string{`step "merge" (#1): weights[1] is -1: must be a number above 0`}},
-		{steps(weights(2, flow.Merge{Weights: []float64{1, math.NaN()}})), []string{`step "merge" (#1): weights[1] is NaN: must be a number above 0`}},
-		{steps(weights(2, flow.Merge{Weights: []float64{1, 0}})), []string{`step "merge" (#1): weights[1] is 0: must be a number above 0`}},
-		{steps(weights(2, flow.Merge{Weights: []float64{math.MaxFloat64, math.MaxFloat64}})), []string{`step "merge" (#1): weights has too large a sum`}},
-		{steps(weights(2, flow.Merge{Seed: new(uint64(5))})), []string{`step "merge" (#1): seed is 5, but nothing is drawn: it is for order="weights"`}},
+		{steps(weights(2, flow.Merge{Weights: []float64{1, 1}})), []string{`step "merge" (#1): weights is for mix, not merge: write mix instead of merge: its sources restart, so weights hold for the whole epoch`}},
 
 		// route
 		{steps(files, recipe.Step{Op: "route"}), []string{`step "route" (#2): lacks the argument by`, `step "route" (#2): lacks the argument branches`}},
@@ -497,7 +483,7 @@ func TestMistakesInTreesHavePlaces(t *testing.T) {
 		{begin + "  - merge:\n      of:\n        - - files: {pattern: a}\n          - resise\n        - - files: {patern: a}\n",
 			"r:6:13: step \"resise\" (#3): there is no operation \"resise\": did you mean \"resize\"?\n" +
 				`r:7:21: step "files" (#4): unknown argument "patern": did you mean "pattern"? the arguments are pattern, paths, pairs, columns, metadata, fields, gives, errors, root, label, content, max_bytes`},
-		{begin + "  - merge: {of: [[files]], wights: [1]}\n", `r:3:28: step "merge" (#1): unknown argument "wights": did you mean "weights"? the arguments are of, order, weights, seed, until, fill`},
+		{begin + "  - merge: {of: [[files]], wights: [1]}\n", `r:3:28: step "merge" (#1): unknown argument "wights": did you mean "weights"? the arguments are of, order, weights, until, fill`},
 		{begin + "  - files: {pattern: a}\n  - route: {by: key, branches: {when: a}}\n", `r:4:32: step "route" (#2): branches is an object: must be a list, each an object like {when: …}`},
 		{begin + "  - files: {pattern: a}\n  - route:\n      by: key\n      branches: [x, {when: a, steps: []}, {when: [true], steps: shuffle}, {wen: [], steps: []}, {when: [a]}, {when: [1.5], steps: [], steps: []}]\n",
 			`r:6:18: step "route" (#2): branches[0] is "x": must be an object like {when: …}

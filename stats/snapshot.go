@@ -18,6 +18,7 @@ type Snapshot struct {
 	Decoder   string     `json:"decoder" doc:"the decoder of images; empty: there is none"`
 	Resources Resources  `json:"resources" doc:"what the processes used since a batch was first asked for"`
 	Functions []Function `json:"functions,omitempty" doc:"the functions of Python"`
+	Mixes     []Mix      `json:"mixes,omitempty" doc:"the mixes of sources"`
 
 	Counts
 
@@ -64,6 +65,19 @@ type Function struct {
 	ImportCPU  time.Duration `json:"import_cpu_ns,omitempty" gauge:"ns" doc:"its CPU time"`
 }
 
+// Mix tells how often each source of a mix came.
+type Mix struct {
+	Step    string  `json:"step" doc:"the step"`
+	Sources []Mixed `json:"sources" doc:"its sources"`
+}
+
+// Mixed is a source of a mix.
+type Mixed struct {
+	Name  string  `json:"name" doc:"the name of the source"`
+	Asked float64 `json:"asked" gauge:"shares" doc:"its share of the turns, as asked; under a schedule that of the first weights"`
+	Given int64   `json:"given" counter:"items" doc:"samples that came of it on this rank, with those on their way"`
+}
+
 // Since returns the counts since an earlier snapshot. Amounts held now, such as memory,
 // stay as they are. It fails if the other is not an earlier snapshot of the same loader.
 func (s Snapshot) Since(earlier Snapshot) (Snapshot, error) {
@@ -78,6 +92,13 @@ func (s Snapshot) Since(earlier Snapshot) (Snapshot, error) {
 	d.Functions = slices.Clone(s.Functions)
 	for i := range min(len(s.Functions), len(earlier.Functions)) {
 		counters.Add(&d.Functions[i], -1, earlier.Functions[i])
+	}
+	d.Mixes = slices.Clone(s.Mixes)
+	for i := range min(len(s.Mixes), len(earlier.Mixes)) {
+		d.Mixes[i].Sources = slices.Clone(s.Mixes[i].Sources)
+		for k := range min(len(s.Mixes[i].Sources), len(earlier.Mixes[i].Sources)) {
+			counters.Add(&d.Mixes[i].Sources[k], -1, earlier.Mixes[i].Sources[k])
+		}
 	}
 	return d, nil
 }

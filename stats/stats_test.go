@@ -248,3 +248,28 @@ func TestReportOfNothingHasLists(t *testing.T) {
 		t.Errorf("a client would have to expect null: %s", text)
 	}
 }
+
+// Shares of the sources of a mix are beside those asked for, also in an interval.
+func TestMixesAreToldWithWhatWasAsked(t *testing.T) {
+	mixed := func(given ...int64) stats.Mix {
+		m := stats.Mix{Step: "mix"}
+		for i, n := range given {
+			m.Sources = append(m.Sources, stats.Mixed{Name: string(rune('a' + i)), Asked: 1 / float64(len(given)), Given: n})
+		}
+		return m
+	}
+	s := training()
+	s.Mixes = []stats.Mix{mixed(30, 10)}
+	if text := stats.Text(s); !strings.Contains(text, "mix: a 75.0 % (asked 50.0), b 25.0 % (asked 50.0)\n") {
+		t.Errorf("%s", text)
+	}
+	earlier := training()
+	earlier.Mixes = []stats.Mix{mixed(20, 5)}
+	if d, err := s.Since(earlier); err != nil || d.Mixes[0].Sources[0].Given != 10 || s.Mixes[0].Sources[0].Given != 30 {
+		t.Errorf("%+v, %v", d.Mixes, err)
+	}
+	s.Mixes = []stats.Mix{mixed(0, 0), mixed(1, 1, 1, 1, 1, 1, 1, 1, 1, 1)}
+	if text := stats.Text(s); !strings.Contains(text, "2 more") || strings.Contains(text, "50.0") {
+		t.Errorf("%s", text)
+	}
+}

@@ -23,6 +23,11 @@ func Text(s Snapshot) string {
 	if s.Memory.Limit > 0 {
 		parts = append(parts, "", wrap(memory(s.Memory)), wrap(batches(s.Memory.Batches)))
 	}
+	for _, m := range s.Mixes {
+		if line := mixed(m); line != "" {
+			parts = append(parts, wrap(line))
+		}
+	}
 	if s.Shards.Used > 0 {
 		parts = append(parts, wrap(shards(s.Shards)))
 	}

@@ -46,7 +46,7 @@ func (m *mermaid) box(box inspectedBox, ends []loose) []loose {
 	m.boxes++
 	id := fmt.Sprintf("stage%d", m.boxes)
 	switch {
-	case box.holds != nil && box.steps[0].Op == "merge":
+	case box.holds != nil && (box.steps[0].Op == "merge" || box.steps[0].Op == "mix"):
 		var merged []loose
 		for _, c := range box.holds {
 			merged = append(merged, m.chain(c.boxes, nil)...)

@@ -103,7 +103,7 @@ steps:
             failures: {retries: 2}
           - decode_image: {mode: fast}
             failures: {on_error: replace, max_errors: 0.5}
-      weights: [2, 1]
+      until: longest
   - route:
       by: key
       branches:

@@ -75,7 +75,7 @@ func (o *outOptions) check(r recipe.Recipe, c headrace.Config) (err error) {
 	for _, s := range r.All() {
 		if recipe.TraitsOf(s.Args).Merging.Varies() {
 			return fmt.Errorf("--out with a merge by arrival (%s): a run that goes on could "+
-				"not end with the same files; use the order round_robin or weights", s.Name)
+				"not end with the same files; use the order round_robin", s.Name)
 		}
 	}
 

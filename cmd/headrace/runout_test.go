@@ -233,7 +233,7 @@ steps:
   - batch: {size: 2}
 `)
 	got := invoke(t, folder, "run", "r.yaml", "--out", "npy:x")
-	if got.code != exitUsage || !strings.Contains(got.stderr, "--out with a merge by arrival (merge): a run that goes on could not end with the same files; use the order round_robin or weights") {
+	if got.code != exitUsage || !strings.Contains(got.stderr, "--out with a merge by arrival (merge): a run that goes on could not end with the same files; use the order round_robin") {
 		t.Errorf("%+v", got)
 	}
 	if got := invoke(t, folder, "run", "r.yaml"); got.code != exitDone {

@@ -493,6 +493,7 @@ var arrows = []arrow{
 	{"internal/source", "sample", "identities, schemas"},
 	{"internal/source", "shard", "samples of files that hold many"},
 	{"internal/source", "state", "what objects of Python say of themselves"},
+	{"internal/source", "stats", "how often each source of a mix came"},
 	{"internal/source", "tensor", "dtypes and shapes"},
 	{"internal/source", "op/python", "calls of Python functions, and their workers"},
 
@@ -509,7 +510,6 @@ var arrows = []arrow{
 	{"internal/compile", "internal/numbers", "numbers choose branches"},
 	{"internal/compile", "internal/record", "samples on their way"},
 	{"internal/compile", "internal/source", "where records come from"},
-	{"internal/compile", "internal/words", "numbers in messages"},
 	{"internal/compile", "pipe", "stages, and what ends an item or a run"},
 	{"internal/compile", "recipe", "steps and their arguments"},
 	{"internal/compile", "recipe/fuse", "which steps are one part"},

@@ -39,8 +39,6 @@ func Compile(p fuse.Plan, t Target) (*Program, error) {
 	out.Samples, out.Exact = first.line.epoch()
 	out.Batches, out.Exact = last.epoch()
 
-	out.Mixes = last.line.mixes(nil, first == last && !out.Drops && !out.Makes)
-
 	j := joiner{&t, out, &err}
 	var of counted
 	if out.Flow, of = j.join(last, false); err == nil {

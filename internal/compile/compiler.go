@@ -17,6 +17,7 @@ import (
 type compiler struct {
 	Target
 	sources  map[*fuse.Source]*source.Listing
+	mixes    map[string]*source.Listing // by name
 	sections map[*fuse.Plan]Section
 }
 
@@ -30,9 +31,15 @@ type scope struct {
 }
 
 func newCompiler(p *fuse.Plan, t Target) compiler {
-	c := compiler{Target: t, sources: map[*fuse.Source]*source.Listing{}, sections: map[*fuse.Plan]Section{}}
+	c := compiler{Target: t, sources: map[*fuse.Source]*source.Listing{}, mixes: map[string]*source.Listing{},
+		sections: map[*fuse.Plan]Section{}}
 	for i, s := range p.Samples.Sources() {
 		c.sources[s] = t.Sources[i]
+	}
+	for _, s := range t.Begins {
+		for m := range s.Mixes() {
+			c.mixes[m.Name] = m
+		}
 	}
 	for i := len(t.Sections) - 1; p != nil; p, i = p.Samples.Batches, i-1 {
 		c.sections[p] = t.Sections[i]
@@ -90,6 +97,8 @@ func (b *builder) begin(f fuse.Flow) error {
 	switch {
 	case f.Source != nil:
 		return b.source(f.Source)
+	case f.Merge != nil && f.Merge.Mix != nil:
+		return b.mix(f.Merge)
 	case f.Merge != nil:
 		return b.merge(f.Merge)
 	case f.Batches != nil:

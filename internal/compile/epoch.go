@@ -17,7 +17,7 @@ func (n *line) epoch() (samples int64, exact bool) {
 		}
 		return samples * max(1, n.clips), exact
 	}
-	// By weights, draws decide which source ends first; by arrival, speed does.
+	// By arrival, speed decides which source ends first.
 	exact = n.merge.Until != "shortest" || n.merge.Order == "round_robin"
 	turns := int64(math.MaxInt64)
 	for i, of := range n.of {

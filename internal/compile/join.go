@@ -198,11 +198,7 @@ func (j joiner) merge(n *line, later bool) samples {
 		flows, before = append(flows, in.Flow), append(before, in.counted)
 	}
 	j.note(n.merge.Name, 1, []string{n.merge.Name})
-	o := pipe.MergeOpts{Name: n.merge.Name, Buffer: keptReady, Order: mergeOrders[n.merge.Order],
-		Weights: n.merge.Weights, Items: n.most, FailFast: true}
-	if o.Order == pipe.ByWeight {
-		o.Seed = n.merge.Seed
-	}
+	o := pipe.MergeOpts{Name: n.merge.Name, Buffer: keptReady, Order: mergeOrders[n.merge.Order], Items: n.most, FailFast: true}
 	if n.merge.Until == "shortest" {
 		o.Until = pipe.Shortest
 	}
@@ -210,7 +206,7 @@ func (j joiner) merge(n *line, later bool) samples {
 	return j.recount(in, "after "+n.merge.Name, before...)
 }
 
-var mergeOrders = map[string]pipe.Order{"round_robin": pipe.RoundRobin, "weights": pipe.ByWeight, "arrival": pipe.Arrival}
+var mergeOrders = map[string]pipe.Order{"round_robin": pipe.RoundRobin, "arrival": pipe.Arrival}
 
 func (j joiner) route(in samples, r *routing, later bool) samples {
 	if slices.ContainsFunc(r.branches, (*line).calls) {

@@ -32,8 +32,6 @@ type Program struct {
 
 	Limits []*depth.Limit // of samples on their way
 
-	Mixes []Mix // merges by weights that go on when one of their sources has ended
-
 	Replaceable map[string]int  // how many samples may be replaced, by stages that have a limit of their own
 	Skipping    map[string]bool // by stage, whether bad samples are skipped
 	Judges      map[string]bool // stages that skip, and have a limit of their own

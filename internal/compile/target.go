@@ -12,6 +12,7 @@ import (
 type Target struct {
 	Env      *core.Env
 	Sources  []*source.Listing // of the plan, in its order
+	Begins   []*source.Listing // those of them that are in no mix, and mixes that are in none
 	Sections []Section         // what makes batches, in the order of the recipe: the plan itself is the last
 	Lane     *budget.Lane      // of samples whose batch is on its way
 	Policies core.Policies

@@ -45,13 +45,17 @@ func (b *builder) merge(m *fuse.Merge) error {
 	return nil
 }
 
-// alike gives samples of the i-th line of a merge the fields that those of others have.
+// alike gives samples of the i-th line of a merge or mix the fields that those of
+// others have.
 func (b *builder) alike(m *fuse.Merge, i int) {
 	named := fuse.Part{Names: []string{fmt.Sprintf("%s.%d", m.Name, i)}}
 	if m.Keys && b.Schema.Find("key") < 0 {
 		b.reach(named)
 		b.change(data.NewKey(b.Env, &b.Columns))
 		b.Schema = b.Schema.With("key", sample.TextType)
+	}
+	if m.Mix != nil && m.Mix.Source != "" {
+		b.tag(m, named)
 	}
 	if m.Fields == nil {
 		return

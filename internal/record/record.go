@@ -72,6 +72,7 @@ type Source struct {
 	Lane    *budget.Lane // where its samples wait for bytes
 	Samples int64
 	Key     func(index int64) string // a sample's name for people
+	Path    string                   // what it is called in a mix: "web", or "code/python" in a mix in a mix
 
 	// Among returns what may come instead of a sample of an epoch: one of n. nil:
 	// any of Samples.

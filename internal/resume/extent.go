@@ -26,6 +26,7 @@ type Extent struct {
 	Judges map[string]bool                                           // stages whose losses the pipeline counts
 	From   state.State                                               // what is gone on from; nil sources: the beginning
 	Steps  int64                                                     // batches that an epoch must have; 0: as many as there are
+	Total  int64                                                     // samples of all sources
 	Makes  bool                                                      // several samples may be made of one
 
 	Changed map[string]func(was string) error // what is different about the shards of a source
@@ -76,8 +77,8 @@ func (e Extent) Fits(from state.State) error {
 	}
 
 	for _, i := range from.Quarantine {
-		if i < 0 || i >= e.samples() {
-			return refuse("it quarantines index %d of %d samples", i, e.samples())
+		if i < 0 || i >= e.Total {
+			return refuse("it quarantines index %d of %d samples", i, e.Total)
 		}
 	}
 	for name, n := range from.Errors {
@@ -316,14 +317,6 @@ func (e Extent) At(p pipe.State) state.State {
 		s.Errors[name] = p.Losses[name]
 	}
 	return s
-}
-
-// samples is the number of them in all sources.
-func (e Extent) samples() (n int64) {
-	for _, s := range e.Splits {
-		n += s.Samples
-	}
-	return n
 }
 
 // mostObjectState bounds what an object of Python says of itself.

@@ -126,6 +126,36 @@ func (l *Lister) List(ctx context.Context, p fuse.Plan, rank, world int) (all []
 	return all, classes, nil
 }
 
+// Begins returns the listings in which samples of a plan have positions, in its order:
+// those of its sources, or of mixes of these. Batch is how many samples a global batch
+// has.
+func (l *Lister) Begins(p fuse.Plan, sources []*Listing, batch int64) ([]*Listing, error) {
+	return begins(p.Samples, &sources, batch)
+}
+
+// begins takes the sources of a flow from those that are left.
+func begins(f fuse.Flow, left *[]*Listing, batch int64) (all []*Listing, err error) {
+	switch {
+	case f.Source != nil:
+		all, *left = (*left)[:1:1], (*left)[1:]
+	case f.Batches != nil:
+		return begins(f.Batches.Samples, left, batch)
+	case f.Merge != nil:
+		for _, of := range f.Merge.Of {
+			some, err := begins(of, left, batch)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, some...)
+		}
+		if f.Merge.Mix != nil {
+			m, err := Mix(f.Merge, all, batch)
+			return []*Listing{m}, err
+		}
+	}
+	return all, nil
+}
+
 // contents returns the contents of a source, for one loader.
 func (l *Lister) contents(ctx context.Context, s *fuse.Source) (Contents, error) {
 	found, ok := l.found[s.Name]

@@ -65,6 +65,13 @@ type Contents interface {
 	Fetch(ctx context.Context, w *core.Env, it *record.Record) (read int64, err error)
 }
 
+// mixture is contents whose samples are those of other listings.
+type mixture interface {
+	Contents
+	records(l *Listing, epoch int, pos int64, yield func(*record.Record, error) bool)
+	record(l *Listing, epoch int, pos int64) *record.Record
+}
+
 // Digested are contents of which states keep a digest, so that a run does not go on with
 // others.
 type Digested interface {
@@ -105,6 +112,9 @@ func ShareOf(s order.Split, done [][2]int64) order.Share {
 func (l *Listing) Items(ctx context.Context, epoch int, pos int64) iter.Seq2[*record.Record, error] {
 	if s, ok := l.Contents.(*Iterable); ok {
 		return s.items(ctx, epoch, pos)
+	}
+	if m, ok := l.Contents.(mixture); ok {
+		return func(yield func(*record.Record, error) bool) { m.records(l, epoch, pos, yield) }
 	}
 	return func(yield func(*record.Record, error) bool) {
 		n := l.Share(epoch).Len()
@@ -228,6 +238,10 @@ func (l *Listing) places(epoch int) func(place int64) (in, index int64) {
 // Identify returns the sample that is at a position; if that is one of a list, the
 // first, or the one that output says.
 func (l *Listing) Identify(epoch int, pos int64, output ...int64) (sample.ID, string) {
+	if m, ok := l.Contents.(mixture); ok {
+		r := m.record(l, epoch, pos)
+		return r.ID, r.Key
+	}
 	if l.Order != nil && l.Order.Known(epoch) == nil {
 		return sample.ID{Source: l.Name, Epoch: epoch, Pos: pos, Index: -1}, ""
 	}

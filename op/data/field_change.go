@@ -19,6 +19,7 @@ type FieldChange struct {
 	swaps   [][2]record.Column // one after the other: what is moved away from changes places with what is there
 	dropped []record.Column    // which hold nothing then
 	key     record.Column      // that gets the sample's name; the zero Column: none does
+	source  record.Column      // that gets the name of its source in a mix, likewise
 	fills   []filled
 }
 
@@ -32,6 +33,11 @@ type filled struct {
 // NewKey returns what gives samples their name as a field.
 func NewKey(w *core.Env, where *record.Columns) *FieldChange {
 	return &FieldChange{env: w, key: where.Put("key", sample.TextType)}
+}
+
+// NewSource returns what gives samples the name of their source in a mix as a field.
+func NewSource(w *core.Env, field string, where *record.Columns) *FieldChange {
+	return &FieldChange{env: w, source: where.Put(field, sample.TextType)}
 }
 
 // NewFill returns what gives samples fields that they lack.
@@ -120,6 +126,9 @@ func (p *FieldChange) Run(_ context.Context, it *record.Record, _ *core.Tool) er
 	}
 	if p.key.Kind == record.Texts {
 		it.Values.Texts[p.key.At] = it.Key
+	}
+	if p.source.Kind == record.Texts {
+		it.Values.Texts[p.source.At] = it.Source.Path
 	}
 	for _, f := range p.fills {
 		if f.number == nil {

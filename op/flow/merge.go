@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/recipe"
@@ -16,9 +15,8 @@ var mergeOp = Ops.Add(recipe.NewOp[Merge]("merge", recipe.Source, "Combine sever
 // Merge are the arguments of the operation merge.
 type Merge struct {
 	Of      []recipe.Chain   `json:"of" required:"true" min:"1"`
-	Order   string           `json:"order,omitempty" choices:"round_robin,weights,arrival"`
+	Order   string           `json:"order,omitempty" choices:"round_robin,arrival"`
 	Weights []float64        `json:"weights,omitempty"`
-	Seed    *uint64          `json:"seed,omitempty" doc:"for drawing by weights; by default the pipeline's"`
 	Until   recipe.Until     `json:"until,omitempty" default:"longest"`
 	Fill    *recipe.PadValue `json:"fill,omitempty"`
 }
@@ -28,11 +26,9 @@ func (*Merge) Docs() map[string]string {
 	return map[string]string{
 		"of example": `[[{"files": {"pattern": "cats"}}], [{"files": {"pattern": "dogs"}}]]`,
 		"of":         "each has its own source; all must have the same fields and dtypes, and give samples, or batches",
-		"order": "round_robin; weights, the default if given; arrival: whichever has a sample first, which " +
-			"differs between runs",
-		"weights": "how often each is next: numbers above 0, relative to their sum; they hold until the first " +
-			"source ends",
-		"until": "an epoch ends with the longest source, the shortest, or after this many samples in all",
+		"order":      "round_robin; arrival: whichever has a sample first, which differs between runs",
+		"weights":    "those of mix, which restarts sources so that weights hold; merge refuses them",
+		"until":      "an epoch ends with the longest source, the shortest, or after this many samples in all",
 		"fill": "values for fields that some sources lack: a number, or numbers by field, 0 for others; text is " +
 			"empty; by default all must have the same fields",
 	}
@@ -40,21 +36,10 @@ func (*Merge) Docs() map[string]string {
 
 // Complete implements [recipe.Completer].
 func (m Merge) Complete() recipe.Args {
-	if m.Order == "" && m.Weights != nil {
-		m.Order = "weights"
-	}
 	if m.Fill != nil {
 		m.Fill = new(m.Fill.Complete())
 	}
 	m.Order = cmp.Or(m.Order, "round_robin")
-	return &m
-}
-
-// Identity writes out the seed, if there is one.
-func (m Merge) Identity(r recipe.Recipe) recipe.Args {
-	if m.Seed == nil && m.Order == "weights" {
-		m.Seed = &r.Seed
-	}
 	return &m
 }
 
@@ -78,7 +63,11 @@ func (m *Merge) Check(in sample.Schema) (sample.Schema, error) { return recipe.C
 
 // Join implements [recipe.Nesting].
 func (m *Merge) Join(_ sample.Schema, outs []sample.Schema) (sample.Schema, error) {
-	errs := []error{argument.Choice(m, "order", m.Order), m.checkUntil(), m.checkWeights()}
+	errs := []error{argument.Choice(m, "order", m.Order), m.checkUntil()}
+	if m.Weights != nil {
+		errs = append(errs, recipe.Wrong("weights", "is for mix, not merge: write mix instead of merge: "+
+			"its sources restart, so weights hold for the whole epoch"))
+	}
 	if m.Of == nil {
 		errs = append(errs, errors.New("lacks the argument of"))
 	} else if len(m.Of) == 0 {
@@ -88,9 +77,6 @@ func (m *Merge) Join(_ sample.Schema, outs []sample.Schema) (sample.Schema, erro
 		if len(c) == 0 {
 			errs = append(errs, recipe.Wrong(fmt.Sprintf("of[%d]", i), "is empty: it begins with a source such as files"))
 		}
-	}
-	if m.Seed != nil && m.Order != "weights" {
-		errs = append(errs, recipe.Wrong("seed", `is %d, but nothing is drawn: it is for order="weights"`, *m.Seed))
 	}
 	outs = recipe.WithKeys(outs)
 	if m.Fill != nil {
@@ -114,31 +100,7 @@ func (m *Merge) checkUntil() error {
 	return nil
 }
 
-func (m *Merge) checkWeights() error {
-	switch {
-	case m.Weights == nil && m.Order == "weights":
-		return recipe.Wrong("weights", "is missing: order=\"weights\" draws by them, one for each of of")
-	case m.Weights == nil:
-		return nil
-	case m.Order != "weights":
-		return recipe.Wrong("weights", `is given, but order is %q: use "weights" with them`, m.Order)
-	case len(m.Weights) != len(m.Of):
-		return recipe.Wrong("weights", "is a list of %d, but of has %d: give one for each", len(m.Weights), len(m.Of))
-	}
-	sum := 0.0
-	for i, w := range m.Weights {
-		if !(w > 0) {
-			return recipe.Wrong(fmt.Sprintf("weights[%d]", i), "is %v: must be a number above 0", w)
-		}
-		sum += w
-	}
-	if sum > math.MaxFloat64 {
-		return recipe.Wrong("weights", "has too large a sum")
-	}
-	return nil
-}
-
 // Traits implements [recipe.Traited].
 func (m *Merge) Traits() recipe.Traits {
-	return recipe.Traits{Seed: m.Seed, Merging: &recipe.Merging{Order: m.Order, Weights: m.Weights, Until: m.Until, Fill: m.Fill}}
+	return recipe.Traits{Merging: &recipe.Merging{Order: m.Order, Until: m.Until, Fill: m.Fill}}
 }

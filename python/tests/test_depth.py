@@ -182,7 +182,7 @@ def _shapes():
         "loss": bad.batch(4),
         "retries": bad.failures(retries=1).batch(4),
         "merge": hr.merge([numbers, tens]).batch(4),
-        "weights": hr.merge([bad, hr.source(range(100, 160))], weights=[0.9, 0.1]).batch(16),
+        "weights": hr.mix([bad, hr.source(range(100, 160))], weights=[0.9, 0.1], until=70).batch(16),
         "route": labelled.route("kind", [("a", lambda p: p.map(_bad, fields="x", **at)), lambda p: p]).batch(4),
         "flat_map": numbers.flat_map(lambda x: [x] * (x % 4), **at).batch(4),
         "aggregate": numbers.aggregate(Pairs(), gives=int).map(_bad, **at).batch(4),

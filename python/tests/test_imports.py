@@ -165,7 +165,7 @@ def test_steps_whose_place_nobody_has_chosen(module):
     assert imports.movable(plain.map(halves, where="process").map(halves)._steps) == []
     assert imports.movable(plain.route(halves, [lambda p: p.map(halves), lambda p: p])._steps) == ["map"]
     assert imports.movable(plain.route("key", [("*", lambda p: p.map(halves, where="thread")), lambda p: p.filter(halves)])._steps) == []
-    merged = hr.merge([hr.source([1]), hr.source([2]).filter(halves)], weights=[1, 1])
+    merged = hr.mix([hr.source([1]), hr.source([2]).filter(halves)], weights=[1, 1])
     assert imports.movable(merged._steps) == ["source", "filter"]
 
 

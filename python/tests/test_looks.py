@@ -65,7 +65,7 @@ class Page(HTMLParser):
 def tree(folder: Path) -> hr.Pipeline:
     one = hr.files(f"{folder}/ant", label="parent").decode_image().failures(retries=1)
     two = hr.files(f"{folder}/bee", label="parent").shuffle().decode_image()
-    images = hr.merge([one, two], weights=[2, 1])
+    images = hr.merge([one, two], until="longest")
     return images.route("label", [(0, lambda p: p.random_crop(32)), lambda p: p.resize(40).center_crop(32)]).batch(4)
 
 
@@ -100,7 +100,7 @@ def test_a_pipeline_in_a_notebook(photos):
     for word in (
         "files",
         "merge",
-        "weights = [2.0, 1.0]",
+        "until = 'longest'",
         "failures(retries=1)",
         "route",
         "all others",

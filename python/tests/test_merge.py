@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import re
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -54,13 +52,6 @@ def epochs_of(pipeline: hr.Pipeline, epochs: int = 1, **options) -> list[list[st
         return [keys(loader) for _ in range(epochs)]
 
 
-def test_weights_and_seed(animals):
-    def drawn(**options):
-        return epochs_of(hr.merge([source(animals["ant"] * 20), source(animals["bee"] * 20)], weights=[3, 1], until="shortest", **options))
-
-    assert drawn() == drawn(seed=0) != drawn(seed=1)
-
-
 def test_a_bad_sample_names_its_source(animals, tmp_path):
     bad = tmp_path / "bad.png"
     bad.write_bytes(b"no picture")
@@ -97,18 +88,17 @@ def test_samples_without_a_key_get_one():
         assert set(loader.schema) == {"n", "text"}
 
 
-def stop_after(animals, samples: int, **options) -> hr.Pipeline:
+def stop_after(animals, samples: int) -> hr.Pipeline:
     streams = [source(animals["ant"]).random_flip(), source(animals["cat"]), hr.files(animals["bee"] * 3).shuffle().decode_image()]
-    return hr.merge(streams, until=samples, **options).center_crop(8)
+    return hr.merge(streams, until=samples).center_crop(8)
 
 
-@pytest.mark.parametrize("options", [{}, {"weights": [1, 3, 2]}], ids=["turns", "weights"])
-def test_an_epoch_of_so_many_samples(animals, options, tmp_path):
+def test_an_epoch_of_so_many_samples(animals, tmp_path):
     """It is the beginning of what would come without an end: 7, 1 and 12 samples."""
-    whole = epochs_of(stop_after(animals, 10**6, **options), 3)
+    whole = epochs_of(stop_after(animals, 10**6), 3)
     assert [len(epoch) for epoch in whole] == [20] * 3
     for samples in (1, 7, 19, 20, 21):
-        pipeline = stop_after(animals, samples, **options)
+        pipeline = stop_after(animals, samples)
         assert epochs_of(pipeline, 3) == [epoch[:samples] for epoch in whole]
         with pipeline.batch(3).loader() as loader:
             assert len(loader) == math.ceil(min(samples, 20) / 3)
@@ -120,7 +110,7 @@ def test_an_epoch_of_so_many_samples(animals, options, tmp_path):
 @pytest.mark.parametrize("samples", [8, 13, 40])
 def test_ranks_share_so_many_samples(animals, samples):
     """Each has as many, and together they are the samples of the epoch, rounded up; uneven: exactly."""
-    pipeline = stop_after(animals, samples, weights=[2, 1, 4]).batch(2)
+    pipeline = stop_after(animals, samples).batch(2)
     for uneven in (False, True):
         counts = []
         for rank in range(2):
@@ -132,7 +122,7 @@ def test_ranks_share_so_many_samples(animals, samples):
 @pytest.mark.parametrize("worlds", [(1, 2), (2, 1), (2, 3)])
 def test_so_many_samples_are_left_for_other_ranks(animals, worlds):
     before, after = worlds
-    pipeline = stop_after(animals, 18, weights=[2, 1, 4]).batch(2, drop_last=False)
+    pipeline = stop_after(animals, 18).batch(2, drop_last=False)
     states, seen = [], []
     for rank in range(before):
         with pipeline.loader(epochs=1, rank=rank, world_size=before) as loader:
@@ -208,38 +198,3 @@ def test_what_cannot_be_filled_is_refused():
     ]:
         with pytest.raises(hr.RecipeError, match=why):
             hr.merge(pipelines, fill=fill).batch(2).loader()
-
-
-@pytest.mark.parametrize(
-    ("options", "ranks", "said"),
-    [
-        ({}, 1, r"hold for about 200 of 1,400 samples\n  asked: 50, 30, 20 %; in the whole epoch: 7, 71, 21 %\n  until=\"short"),
-        ({}, 2, r"about 100 of 700 samples\n.* 7, 71, 21 %"),
-        ({"until": 1000}, 1, "epoch: 10, 60, 30 %"),
-        ({"steps_per_epoch": 20}, 1, "epoch: 10, 60, 30 %"),
-        ({"until": 150}, 1, ""),
-        ({"steps_per_epoch": 3}, 1, ""),
-        ({"until": "shortest"}, 1, ""),
-        ({"weights": [1, 10, 3]}, 1, ""),
-    ],
-)
-def test_weights_that_do_not_last_are_told(options, ranks, said):
-    options = {"weights": [0.5, 0.3, 0.2], **options}
-    steps = options.pop("steps_per_epoch", None)
-    of = [hr.source([{"n": n} for n in range(size)], gives={"n": int}) for size in (100, 1000, 300)]
-    merged = hr.merge(of, **options).batch(50)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", hr.HeadraceWarning)
-        merged.loader(rank=0, world_size=ranks, steps_per_epoch=steps).close()
-    assert len(caught) == bool(said)
-    assert not said or re.search(said, str(caught[0].message))
-
-
-def test_weights_of_sources_without_a_length():
-    endless = hr.source(lambda: ({"n": n} for n in itertools.count()), gives={"n": int})
-    half = hr.source([{"n": n} for n in range(40)], gives={"n": int}).filter(lambda n: n < 20, fields="n")
-    for other, options, warned in ((endless, {}, 1), (half, {}, 1), (endless, {"until": 30}, 0)):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", hr.HeadraceWarning)
-            hr.merge([other, half], weights=[1, 2], **options).batch(5).loader().close()
-        assert ["its weights hold until a source ends" in str(w.message) for w in caught] == [True] * warned

@@ -203,7 +203,7 @@ RANDOM = {
     },
     "unbatch": lambda r: {},
 }
-ELSEWHERE = {"files", "read", "source", "merge", "boxes", "sampler", "weighted"}  # sources, and what has a test of its own
+ELSEWHERE = {"files", "read", "source", "merge", "mix", "boxes", "sampler", "weighted"}  # sources, and what has a test of its own
 
 
 def arguments(r, name):
@@ -285,7 +285,7 @@ def merged(r):
         [
             {},
             {"order": "round_robin", "until": "shortest"},
-            {"weights": (3, 0.5, np.float64(1)), "seed": r.choice([None, 7])},
+            {"until": 9},
             {"order": "arrival", "until": "longest"},
         ]
     )

@@ -18,14 +18,14 @@ def tree():
         (["*.png", "*.gif"], lambda p: p.random_crop(8).route("label", [(range(2), lambda p: p.random_flip()), lambda p: p])),
         lambda p: p.center_crop(8),
     ]
-    return hr.merge(of, weights=[3, 1]).route("key", branches).failures(on_error="skip").batch(4)
+    return hr.merge(of, until="shortest").route("key", branches).failures(on_error="skip").batch(4)
 
 
 def test_a_tree_is_drawn():
     assert (
         repr(tree())
         == """\
-merge(weights=[3.0, 1.0])
+merge(until='shortest')
 ├─ files(pattern='cats', label='parent')
 │      .shuffle()
 │      .decode_image()
@@ -100,12 +100,12 @@ def test_dtypes_by_name():
 
 def test_what_a_merge_is_given():
     assert hr.merge([CATS])._steps == ({"merge": {"of": [list(CATS._steps)]}},)
-    numbers = hr.merge([CATS, DOGS], weights=np.array([1, 0.5]), seed=np.uint64(7))
-    assert numbers._steps[0]["merge"] | {"of": None} == {"of": None, "weights": [1.0, 0.5], "seed": 7}
+    numbers = hr.mix([CATS, DOGS], weights=np.array([1, 0.5]), seed=np.uint64(7))
+    assert numbers._steps[0]["mix"] | {"of": None} == {"of": None, "weights": [1.0, 0.5], "seed": 7}
     with pytest.raises(hr.RecipeError, match=r"^headrace: weights is 'a': must be a number$"):
-        hr.merge([CATS], weights=["a"])
+        hr.mix([CATS], weights=["a"])
     with pytest.raises(hr.RecipeError, match=r"^headrace: seed is 1\.5: must be a whole number$"):
-        hr.merge([CATS], weights=[1], seed=1.5)
+        hr.mix([CATS], weights=[1], seed=1.5)
 
 
 def test_what_branches_take():

@@ -62,7 +62,7 @@ except hr.SampleError as error:
     where = (error.key, error.index, error.stage)
 
 pixels: npt.NDArray[Any] = hr.io.load_image("a.jpg", width=224, height=224)
-both = hr.merge([train, train], weights=[1, 2])
+both = hr.merge([train, train]), hr.mix([(train, 0.7), (train, 0.3)]), hr.mix({train: 1}), hr.mix({"a": train}, weights={"a": 2.0})
 numbers = hr.source(range(10), fields="i", gives="int64").map(lambda i: i + 1, fields="i").batch(2)
 
 # Mistakes are found: mypy complains of an error to ignore that is none.

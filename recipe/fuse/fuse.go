@@ -182,9 +182,15 @@ func (f *fuser) seedOf(own *uint64) uint64 {
 func (f *fuser) merge(c *chain, s recipe.Step, t recipe.Traits) error {
 	args := t.Merging
 	c.joint = s.Name
-	m := &Merge{Name: s.Name, Order: args.Order, Weights: args.Weights, Seed: f.seedOf(t.Seed), Until: args.Until}
+	m := &Merge{Name: s.Name, Order: args.Order, Seed: f.seedOf(t.Seed), Until: args.Until, Mix: args.Mix}
 	c.flow.Merge = m
+	if m.Mix != nil {
+		m.Names = m.Mix.Names
+	}
 	for i, steps := range recipe.ChainsOf(s.Args) {
+		if m.Mix != nil && m.Mix.Names == nil {
+			m.Names = append(m.Names, steps[0].Name)
+		}
 		of, err := f.chain(steps, chain{inside: true})
 		if err != nil {
 			return err
@@ -202,7 +208,14 @@ func (f *fuser) merge(c *chain, s recipe.Step, t recipe.Traits) error {
 		return nil
 	}
 	m.Fill = *args.Fill
-	m.Fields, _ = recipe.Filled(recipe.WithKeys(m.Fields), m.Fill)
+	m.Fields = recipe.WithKeys(m.Fields)
+	if m.Mix != nil && m.Mix.Source != "" {
+		m.Fields = slices.Clone(m.Fields)
+		for i, steps := range recipe.ChainsOf(s.Args) {
+			m.Fields[i], _ = recipe.WithSource(m.Fields[i], m.Mix.Source, steps) // the recipe was checked
+		}
+	}
+	m.Fields, _ = recipe.Filled(m.Fields, m.Fill)
 	return nil
 }
 

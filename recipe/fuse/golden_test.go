@@ -96,7 +96,7 @@ func planText(p fuse.Plan) string {
 		all = append(all, fmt.Sprintf("%s of %v", strings.Join(s.Names, "+"), s.Schema()))
 	}
 	for _, m := range p.Samples.Merges() {
-		all = append(all, fmt.Sprintf("%s %s %v %d %s", m.Name, m.Order, m.Weights, m.Seed, m.Until))
+		all = append(all, fmt.Sprintf("%s %s %s %d %s", m.Name, m.Order, mixing(m), m.Seed, m.Until))
 	}
 	for _, part := range p.Parts() {
 		all = append(all, part.Name())
@@ -111,4 +111,13 @@ func difference(a, b []byte) []byte {
 		at++
 	}
 	return a[max(0, at-60):min(len(a), at+60)]
+}
+
+// mixing is how often each of a mix is next; of a merge it is empty.
+func mixing(m *fuse.Merge) string {
+	if m.Mix == nil {
+		return "[]"
+	}
+	text, _ := json.Marshal(m.Mix)
+	return string(text)
 }

@@ -73,15 +73,17 @@ func (s *Source) object() *recipe.Call {
 	return recipe.TraitsOf(s.Args).Call
 }
 
-// Merge puts flows together.
+// Merge puts flows together: those of the operation merge, or mix.
 type Merge struct {
-	Name    string
-	Of      []Flow
-	Order   string
-	Weights []float64
-	Seed    uint64 // its own, or that of the recipe
-	Until   recipe.Until
-	Keys    bool // samples that come without a key get one
+	Name  string
+	Of    []Flow
+	Order string
+	Until recipe.Until
+	Keys  bool // samples that come without a key get one
+
+	Mix   *recipe.Mixing // how often each is next; nil: Order says that
+	Names []string       // of each of Of, in a mix
+	Seed  uint64         // of a mix: its own, or that of the recipe
 
 	Fields []sample.Schema // of each of Of, with those that are filled; nil: nothing is
 	Fill   recipe.PadValue // with this
@@ -187,7 +189,23 @@ func (f Flow) Sources() (all []*Source) {
 	return all
 }
 
-// Merges returns all merges of the flow, outer ones first.
+// Begins returns how many sources the flow has of which the samples have positions of
+// their own: a mix is one.
+func (f Flow) Begins() (n int) {
+	switch {
+	case f.Source != nil, f.Merge != nil && f.Merge.Mix != nil:
+		return 1
+	case f.Batches != nil:
+		return f.Batches.Samples.Begins()
+	case f.Merge != nil:
+		for _, of := range f.Merge.Of {
+			n += of.Begins()
+		}
+	}
+	return n
+}
+
+// Merges returns all merges and mixes of the flow, outer ones first.
 func (f Flow) Merges() (all []*Merge) {
 	if f.Merge != nil {
 		all = append(all, f.Merge)

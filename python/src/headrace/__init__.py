@@ -16,7 +16,7 @@ from . import errors
 from ._report.colours import install as _install_colours
 from .errors import *  # noqa: F403
 from .errors import NoSuchName
-from .pipeline import Pipeline, defaults, files, load, merge, read, source
+from .pipeline import Pipeline, defaults, files, load, merge, mix, read, source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ __all__ = [
     "headspace",
     "load",
     "merge",
+    "mix",
     "read",
     "replay",
     "source",

@@ -27,6 +27,7 @@ from ._recipe.functions import (
     importable,
     is_here,
     is_main,
+    operation,
     places,
     plain,
 )
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     When = str | int | Iterable[str] | Iterable[int] | None
     Branch = Callable[["Pipeline"], "Pipeline"]
 
-__all__ = ["Pipeline", "defaults", "files", "load", "merge", "read", "source"]
+__all__ = ["Pipeline", "defaults", "files", "load", "merge", "mix", "read", "source"]
 
 
 class _Default:
@@ -215,32 +216,29 @@ def source(
 def merge(
     pipelines: Iterable[Pipeline],
     *_more: Pipeline,
-    order: Literal["round_robin", "weights", "arrival"] | None = None,
-    weights: Iterable[float] | None = None,
+    order: Literal["round_robin", "arrival"] | None = None,
     until: Literal["longest", "shortest"] | int | None = None,
     fill: float | Mapping[str, float] | None = None,
-    seed: int | None = None,
+    weights: Iterable[float] | None = None,
 ) -> Pipeline:
-    """Combine the samples of several pipelines: the first step of a pipeline.
+    """Combine the samples of several pipelines in turns: the first step of a pipeline.
 
         cats = hr.files("cats").shuffle().decode_image()
         dogs = hr.files("dogs").shuffle().decode_image()
-        loader = hr.merge([cats, dogs], weights=[3, 1]).random_resized_crop(224).batch(32).loader()
+        loader = hr.merge([cats, dogs]).random_resized_crop(224).batch(32).loader()
 
-    All must have the same fields and dtypes, and give samples, or batches; heights and widths may differ. `select`, `drop`, `rename` and
-    `fill` make them alike, and a missing `key` is filled in. Labels of `label="parent"` are numbered across all folders.
+    For weights, and sources that restart, use `mix`. All must have the same fields and dtypes, and give samples, or batches; heights and
+    widths may differ. `select`, `drop`, `rename` and `fill` make them alike, and a missing `key` is filled in. Labels of `label="parent"`
+    are numbered across all folders.
 
     Args:
         pipelines: what to combine, all with the same `seed`.
-        order: `"round_robin"`, the default; `"weights"`, the default with weights: drawn by them, the same in each run; `"arrival"`:
-            whichever has a sample first, which differs between runs.
-        weights: how often each is next: numbers above 0, relative to their sum. No pipeline restarts within an epoch, so they hold until
-            the first one ends; `until="shortest"` ends the epoch there, and without it you are warned of the shares that will come.
+        order: `"round_robin"`, the default; `"arrival"`: whichever has a sample first, which differs between runs.
         until: an epoch ends with the `"longest"` pipeline, the default, the `"shortest"`, or after this many samples in all, on all ranks.
             Each rank takes turns among its own parts, so an epoch that ends early may have other samples with another number of ranks.
         fill: values for fields that some lack: a number, or numbers by field, such as {"label": -1}, 0 for others; text is empty. By
             default all must have the same fields.
-        seed: for drawing by weights; by default the pipelines' seed.
+        weights: refused with the `mix` to write.
 
     Returns:
         A pipeline with their fields.
@@ -248,30 +246,88 @@ def merge(
     Raises:
         RecipeError: if their seeds or formats differ, or the sections `loader` of the recipes they were loaded from.
     """
+    from ._recipe import mixing
+
     if _more or isinstance(pipelines, Pipeline) or not hasattr(pipelines, "__iter__"):
         raise RecipeError("headrace: merge: give one list of pipelines: merge([a, b])")
     given = list(pipelines)
-    for i, pipeline in enumerate(given):
-        if not isinstance(pipeline, Pipeline):
-            raise RecipeError(f"headrace: merge: item {i} is {pipeline!r}: must be a pipeline")
-        for what, name in (("_seed", "the seed"), ("_format", "the format"), ("_defaults", "the section loader")):
-            mine, first = getattr(pipeline, what), getattr(given[0], what)
-            if mine != first:
-                raise RecipeError(f"headrace: merge: pipeline {i} has {name} {mine!r}, but pipeline 0 has {first!r}: they must be the same")
-    if not given:
-        raise RecipeError("headrace: merge: there is nothing to merge: give pipelines")
-    for i, pipeline in enumerate(given):
-        if any(map(is_main, pipeline._steps)):
-            raise RecipeError(f'headrace: merge: pipeline {i} has a step with where="main": put that after the batch of what is merged')
+    mixing.check_parts("merge", given, Pipeline)
+    if weights is not None or order == "weights":  # type: ignore[comparison-overlap]
+        raise RecipeError(mixing.instead_of_merge(weights, {"until": until, "fill": fill}, len(given)))
     args = {
         "of": [list(pipeline._steps) for pipeline in given],
         "order": order,
-        "weights": None if weights is None else [number_of("weights", w) for w in weights],
-        "seed": optional("seed", seed),
-        "until": until if until is None or isinstance(until, str) else integer("until", until),
+        "until": mixing.until_of(until),
         "fill": None if fill is None else numbers_for("fill", fill),
     }
     return Pipeline(given[0]._seed, (), given[0]._format, given[0]._defaults)._with("merge", args)
+
+
+@briefly
+def mix(
+    pipelines: Mapping[Pipeline, float] | Mapping[str, Pipeline] | Iterable[tuple[Pipeline, float]] | Iterable[Pipeline],
+    *,
+    weights: Iterable[float] | Mapping[str, float] | None = None,
+    names: Iterable[str] | None = None,
+    repeat: float | Iterable[float] | Mapping[str, float] | None = None,
+    temperature: float | None = None,
+    schedule: Iterable[tuple[int, Iterable[float] | Mapping[str, float]]] | None = None,
+    counted: Literal["steps", "samples"] | None = None,
+    until: Literal["longest", "shortest"] | int | None = None,
+    source: str | None = "source",
+    fill: float | Mapping[str, float] | None = None,
+    seed: int | None = None,
+) -> Pipeline:
+    """Mix the samples of several pipelines by weights, which hold: the first step of a pipeline.
+
+        web = hr.read("web-*.jsonl", fields=["text"]).shuffle()
+        books = hr.read("books-*.jsonl", fields=["text"]).shuffle()
+        loader = hr.mix({web: 0.7, books: 0.3}).batch(32).loader()
+
+    A pipeline that has given all its samples restarts, shuffled again, and goes on in the next epoch where it was. In every 64 samples
+    each has its share, within 2 samples of what was asked over all epochs so far, with any number of ranks; their order within the 64 is
+    random. A mix is one source: it is divided among ranks and resumed as one, and may be mixed again.
+
+    All must have the same fields and dtypes, as in `merge`. Steps that leave samples out or make several of one come after their turns,
+    so weights are those of what they are given.
+
+    Args:
+        pipelines: with a weight for each: numbers from 0 on, relative to their sum. Or with names, as in {"web": web, "books": books}, or
+            a list, and how often each comes by one of `weights`, `repeat`, `temperature` and `schedule`; without, each comes once.
+        weights: if they are not given with the pipelines: a list, or by name.
+        names: what each is called in `source` and `stats()`; by default as its first step.
+        repeat: how often each comes in an epoch: 2 is twice; with 0.5 every epoch has another half.
+        temperature: each counts as its number of samples to the power of 1 ÷ temperature: 1 is by size, larger ones are more even.
+        schedule: weights from a step on, over all epochs: [(0, [3, 1]), (50_000, [1, 1])]. A step is a global batch.
+        counted: `"samples"` if the schedule counts samples, not steps.
+        until: an epoch ends when each has come at least once, `"longest"`, which is the default unless `repeat` says how often each
+            comes; before one would restart, `"shortest"`; or after this many samples in all. A schedule needs a number.
+        source: the field that gets the name, `web` or in a mix of mixes `text/web`; None: no field.
+        fill: values for fields that some lack: a number, or numbers by field, 0 for others; text is empty.
+        seed: of the order of turns; by default the pipelines' seed.
+
+    Returns:
+        A pipeline with their fields, and the name of each sample's source.
+
+    Raises:
+        RecipeError: if a weight is negative or no number, or all are 0, or one pipeline cannot restart.
+    """
+    from ._recipe import mixing
+
+    given, weights, names = mixing.parts_of(pipelines, Pipeline, weights, names)
+    mixing.check_parts("mix", given, Pipeline)
+    args = {
+        "of": [list(pipeline._steps) for pipeline in given],
+        **mixing.shares_of(names, weights, repeat, temperature, schedule, len(given)),
+        "in": counted,
+        "until": mixing.until_of(until),
+        "source": "" if source is None else source,
+        "fill": None if fill is None else numbers_for("fill", fill),
+        "seed": optional("seed", seed),
+    }
+    if args["source"] == "source":
+        del args["source"]
+    return Pipeline(given[0]._seed, (), given[0]._format, given[0]._defaults)._with("mix", args)
 
 
 @briefly
@@ -993,7 +1049,9 @@ class Pipeline(Operations):
             return NotImplemented
         return (self._seed, self._steps, self._format, self._defaults) == (other._seed, other._steps, other._format, other._defaults)
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        """Equal pipelines are one key of `mix`, which has the same samples of both anyway."""
+        return hash((self._seed, *map(operation, self._steps)))
 
 
 _OF_MESH = ("mesh", "dp", "cp", "cp_layout", "cp_fields")

@@ -174,7 +174,7 @@ def _spelled(step: dict[str, Any], spell: Callable[[Any], str]) -> dict[str, Any
         where = args["collate"].get("where")
         place = {"where": spell(where)} if isinstance(where, (Workers, Submitted)) else {}
         new["collate"] = {**args["collate"], "function": spell(args["collate"]["function"]), **place}
-    if op == "merge":
+    if op in ("merge", "mix"):
         new["of"] = [spelled(inside, spell) for inside in args["of"]]
     elif op == "route":
         new["branches"] = [{**branch, "steps": spelled(branch["steps"], spell)} for branch in args["branches"]]

@@ -57,8 +57,9 @@ def _objects(chain: list[Any]) -> list[dict[str, Any]]:
     """Steps as objects, nested ones too."""
     chain = [{step: {}} if isinstance(step, str) else step for step in chain]
     for step in chain:
-        if "merge" in step:
-            step["merge"]["of"] = [_objects(inside) for inside in step["merge"]["of"]]
+        for op in ("merge", "mix"):
+            if op in step:
+                step[op]["of"] = [_objects(inside) for inside in step[op]["of"]]
         for branch in step.get("route", {}).get("branches", ()):
             branch["steps"] = _objects(branch["steps"])
     return chain

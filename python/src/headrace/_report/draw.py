@@ -68,7 +68,7 @@ def parts(step: dict[str, Any], seed: int = 0) -> tuple[str, dict[str, Any], lis
         given["seed"] = seed
     if op == "route":
         return op, given, [(_taken(branch), branch["steps"]) for branch in args["branches"]]
-    return op, given, [("", chain) for chain in args.get("of", ())] if op == "merge" else []
+    return op, given, [("", chain) for chain in args.get("of", ())] if op in ("merge", "mix") else []
 
 
 def _taken(branch: dict[str, Any]) -> str:
@@ -146,7 +146,7 @@ def chain_html(steps: Iterable[dict[str, Any]], seed: int = 0) -> str:
         column = "".join(chains)
         if not chains:
             row.append(box)
-        elif op == "merge":
+        elif op in ("merge", "mix"):
             row += [f'<div class="hr-col">{column}</div>', box]
         else:
             row += [box, f'<div class="hr-col hr-both">{column}</div>']

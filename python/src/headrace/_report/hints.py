@@ -116,7 +116,7 @@ _METHODS = {
     "mpprefetch": _PREFETCH,
     "mapwithindex": "write .map(function, fields=[…]): the field key names the sample",
     "randommap": "write .map(function) with an argument rng, a seeded numpy.random.Generator",
-    "mix": _MERGE,
+    "mix": "write hr.mix({first: 0.7, second: 0.3})",
     "cropmirrornormalize": "write .random_crop(size).random_flip().normalize(mean, std)",
     "externalsource": _SOURCE,
     "build": "write .loader()",
