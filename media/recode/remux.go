@@ -74,6 +74,7 @@ func Remux(ctx context.Context, file *os.File, w *Window, filters map[string]str
 	if err := read(ctx, file, w, begin, put); err != nil {
 		return err
 	}
+	// A filter may hold packets back until it knows that there are no more.
 	for i, b := range chain {
 		if b != nil {
 			if err := through(b, nil, i, write); err != nil {
