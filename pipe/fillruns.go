@@ -71,6 +71,7 @@ func (r *fillRun[In, B]) take() bool {
 	defer r.mu.Unlock()
 	r.operating++
 	m := r.filler.rows
+	// The first was waited for; others are taken only if they are there.
 	for size := min(r.runs.size(), mostRun); len(r.rows) < size && !m.Over() && m.Ready() == rows.Take; {
 		h := r.in.TryTake(r.worker, r.messages[:min(size-len(r.rows), m.Rows())])
 		if len(h.Msgs) == 0 {

@@ -86,6 +86,7 @@ func (m *mapStage[In, Out]) work(w *worker.Worker) {
 		if most > len(inputs) {
 			inputs = make([]queue.Message[In], most)
 		}
+		// The place comes first, so that nobody waits for one with an item in hand.
 		places := m.out.ReserveInput(w, w.Sampler.Limit(most))
 		if places == 0 {
 			return
@@ -105,6 +106,7 @@ func (m *mapStage[In, Out]) work(w *worker.Worker) {
 func (m *mapStage[In, Out]) operateAll(w *worker.Worker, h *inHand[In]) bool {
 	for i := range h.Msgs {
 		in := &h.Msgs[i]
+		// Only items compute: marks and failures pass by the gate.
 		if in.Kind == queue.Item && !w.EnterGate() {
 			m.in.DiscardAll(h.Msgs[i:])
 			return false

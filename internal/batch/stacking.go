@@ -123,6 +123,7 @@ func (s *Stacking) stack(ctx context.Context, it *record.Record) (err error) {
 		return err
 	}
 
+	// The batch has uses of its own: its members are dropped once it is made.
 	for _, m := range it.Members {
 		it.Kept = append(it.Kept, m.Kept.Share()...)
 	}

@@ -58,6 +58,7 @@ func (b *beside) write(until Second) error {
 			}
 			b.waits = &p
 		}
+		// The first packet beyond that time waits for the next call.
 		p := b.waits
 		base := b.puller.streams[p.Stream].TimeBase
 		if until != nil && p.DTS != packets.NoTime && seconds(p.DTS, base).Cmp(until) > 0 {

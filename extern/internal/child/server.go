@@ -183,6 +183,7 @@ func (s *Server) prepare(o Options, modules []string) error {
 			return err
 		}
 	}
+	// Each is asked for once, also if it cannot be imported: workers tell of that.
 	for _, m := range missing {
 		s.imported[m] = true
 	}

@@ -206,6 +206,7 @@ func (q *Queue[T]) await(caller *Caller[T]) (b *Backlog[T], suspect *Job[T], mor
 		}
 
 		news := &q.some
+		// A process that tries a suspect does nothing else beside it.
 		if p.trial == nil {
 			if len(q.suspects) > 0 && s.fresh && caller.mayTry(q.suspects[0].Backlog) {
 				return nil, q.try(p), true
