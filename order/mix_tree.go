@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// A mixTree deals turns to sources. Each node gives of its first k turns as many to its
-// left side as the share of that is, rounded, and the others to its right side. So with
-// each turn one source has one more, and that is the one of the turn.
+// A mixTree deals turns to sources. Each node gives its left side's share of its first k
+// turns to that side, rounded, and the others to its right side. So with each turn one
+// source has one more, and the turn belongs to it.
 //
 // It is a Huffman tree: whoever has many turns is near its root, so that a turn takes few
-// steps. An inner node has at most two thirds of the one above it, which keeps what
-// rounding does to few turns: a half, and two thirds of what was done above.
+// steps. An inner node has at most two thirds of the one above it, which keeps the error
+// of rounding to few turns: a half, and two thirds of the error above.
 type mixTree struct {
 	nodes  []mixNode // the last is the root; none: there is one source, or nothing
 	leaves []int     // by source, the node that it is a side of, and the side, as above makes it; -1: it has no turns
