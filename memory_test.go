@@ -25,7 +25,8 @@ func init() {
 	}
 }
 
-// tree draws a recipe of sources, merges and routes, whose samples come to 8×8 pixels.
+// tree draws a recipe of sources, merges, mixes and routes, whose samples come to 8×8
+// pixels.
 func tree(t *rapid.T, roots []string) string {
 	n := 0
 	pick := func(what string, of ...string) string { return rapid.SampledFrom(of).Draw(t, what) }
@@ -54,8 +55,8 @@ func tree(t *rapid.T, roots []string) string {
 		}
 		return named("route", fmt.Sprintf(`"by":%q,"branches":[{"when":[%s],"steps":[%s]},{"steps":[%s]}]`, by, when, images(side)[1:], images(side)[1:]))
 	}
-	var source func(deep int) string
-	source = func(deep int) string {
+	var source func(deep int, mixed bool) string
+	source = func(deep int, mixed bool) string {
 		if deep == 0 || rapid.Bool().Draw(t, "files") {
 			s := named("files", fmt.Sprintf(`"pattern":%q,"root":"/","label":"parent"`, pick("root", roots...)))
 			if rapid.Bool().Draw(t, "shuffled") {
@@ -64,18 +65,24 @@ func tree(t *rapid.T, roots []string) string {
 			}
 			return s + "," + named("decode_image", "") + images(20)
 		}
-		of := ""
+		of, weights := "", ""
+		mixed = mixed || rapid.Bool().Draw(t, "mixed") // what restarts has no merges in it
 		for range rapid.IntRange(1, 3).Draw(t, "merged") {
-			of += ",[" + source(deep-1) + "]"
+			of += ",[" + source(deep-1, mixed) + "]"
+			weights += fmt.Sprintf(",%d", rapid.IntRange(1, 3).Draw(t, "weight"))
 		}
 		n++
+		if mixed {
+			until := pick("until", `"longest"`, `"shortest"`, "17")
+			return fmt.Sprintf(`{"mix":{"of":[%s],"weights":[%s],"until":%s,"source":""},"name":"mix_%d"}`, of[1:], weights[1:], until, n)
+		}
 		s := fmt.Sprintf(`{"merge":{"of":[%s],"order":%q,"until":%q},"name":"merge_%d"}`, of[1:], pick("order", "round_robin", "arrival"), pick("until", "longest", "shortest"), n)
 		if rapid.Bool().Draw(t, "route inside") {
 			s += "," + route(20)
 		}
 		return s
 	}
-	steps := source(2)
+	steps := source(2, false)
 	for range rapid.IntRange(0, 2).Draw(t, "routes") {
 		steps += "," + route(16)
 	}

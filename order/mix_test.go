@@ -205,8 +205,10 @@ func TestGoldenVectorsOfMixes(t *testing.T) {
 		epoch int
 		want  []turn
 	}{
-		{"two", order.NewMix(1000, 1, order.Stretch{Shares: order.Shares([]float64{0.7, 0.3})}), 2, []turn{{0, 1415}, {0, 1423}, {1, 610}, {0, 1403}, {1, 606}, {0, 1433}, {1, 605}, {0, 1431}}},
-		{"counts", order.NewMix(10, 7, order.Stretch{Shares: []uint64{5, 3, 2}}), 0, []turn{{0, 3}, {0, 1}, {2, 1}, {0, 0}, {1, 2}, {0, 2}, {0, 4}, {1, 0}}},
+		{"two", order.NewMix(1000, 1, order.Stretch{Shares: order.Shares([]float64{0.7, 0.3})}), 2,
+			[]turn{{0, 1415}, {0, 1423}, {1, 610}, {0, 1403}, {1, 606}, {0, 1433}, {1, 605}, {0, 1431}}},
+		{"counts", order.NewMix(10, 7, order.Stretch{Shares: []uint64{5, 3, 2}}), 0,
+			[]turn{{0, 3}, {0, 1}, {2, 1}, {0, 0}, {1, 2}, {0, 2}, {0, 4}, {1, 0}}},
 		{"schedule", order.NewMix(256, 7, order.Stretch{Shares: []uint64{1, 0}}, order.Stretch{From: 100, Shares: []uint64{1, 1}}), 1,
 			[]turn{{0, 187}, {0, 202}, {1, 97}, {0, 180}, {1, 102}, {0, 189}, {0, 206}, {0, 203}}},
 	} {

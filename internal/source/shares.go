@@ -52,8 +52,8 @@ func sharesOf(m *fuse.Merge, lengths []int64, batch int64) (turns int64, all []o
 	}
 	switch {
 	case total > recipe.MostSamples:
-		return 0, nil, fmt.Errorf("an epoch until %s would have %.3g samples: give until a number of samples, or other weights",
-			m.Until, total)
+		return 0, nil, fmt.Errorf("an epoch until %s would have more than %d samples: give until a number of samples, or other weights",
+			m.Until, int64(recipe.MostSamples))
 	case turns == 0:
 		return 0, nil, errors.New("an epoch has no samples: repeat more, or give until a number of samples")
 	}
