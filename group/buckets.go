@@ -73,12 +73,19 @@ func (o BucketOpts) Check() error {
 // batches. A batch ends before the first sample that does not fit, which is then the
 // first that its bucket holds.
 func Buckets[T any](length func(T) int, o BucketOpts) (begin func() pipe.Aggregator[T, Placed[T, int]], err error) {
+	return BucketsOf(length, func(to int, _ []pipe.Held[T]) int { return to }, o)
+}
+
+// BucketsOf is [Buckets] of batches whose shape follows from their samples, too: of is
+// given the length to which they are padded.
+func BucketsOf[T, S any](length func(T) int, of func(to int, all []pipe.Held[T]) S, o BucketOpts) (
+	begin func() pipe.Aggregator[T, Placed[T, S]], err error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
 	o.Lengths, o.Sizes = slices.Clone(o.Lengths), slices.Clone(o.Sizes)
-	return func() pipe.Aggregator[T, Placed[T, int]] {
-		b := &buckets[T]{length: length, opts: o}
+	return func() pipe.Aggregator[T, Placed[T, S]] {
+		b := &buckets[T, S]{length: length, of: of, opts: o}
 		for i, n := range o.Lengths {
 			size := o.Size
 			if len(o.Sizes) > 0 && (size == 0 || o.Sizes[i] < size) {
@@ -94,13 +101,14 @@ func Buckets[T any](length func(T) int, o BucketOpts) (begin func() pipe.Aggrega
 	}, nil
 }
 
-type buckets[T any] struct {
+type buckets[T, S any] struct {
 	length func(T) int
+	of     func(int, []pipe.Held[T]) S
 	opts   BucketOpts
 	all    []bucket[T]
 }
 
-func (b *buckets[T]) Add(_ context.Context, v pipe.Held[T], e *pipe.Emitter[T, Placed[T, int]]) error {
+func (b *buckets[T, S]) Add(_ context.Context, v pipe.Held[T], e *pipe.Emitter[T, Placed[T, S]]) error {
 	n, err := b.opts.Overlong.Fit(b.length(v.Value), b.opts.Limit())
 	if err != nil {
 		return err
@@ -108,18 +116,18 @@ func (b *buckets[T]) Add(_ context.Context, v pipe.Held[T], e *pipe.Emitter[T, P
 	at, _ := slices.BinarySearch(b.opts.Lengths, n)
 	to := &b.all[at]
 	if !to.takes(n) {
-		to.emit(e)
+		b.emit(to, e)
 	}
 	to.held, to.longest = append(to.held, v), max(to.longest, n)
 	if !to.takes(to.longest) { // nor anything else
-		to.emit(e)
+		b.emit(to, e)
 	}
 	return nil
 }
 
-func (b *buckets[T]) Flush(_ context.Context, e *pipe.Emitter[T, Placed[T, int]]) error {
+func (b *buckets[T, S]) Flush(_ context.Context, e *pipe.Emitter[T, Placed[T, S]]) error {
 	for i := range b.all {
-		b.all[i].emit(e)
+		b.emit(&b.all[i], e)
 	}
 	return nil
 }
@@ -147,11 +155,14 @@ func (b *bucket[T]) takes(n int) bool {
 	return b.opts.Tokens == 0 || n <= b.opts.Tokens/rows
 }
 
-func (b *bucket[T]) emit(e *pipe.Emitter[T, Placed[T, int]]) {
-	to := b.greatest
-	if b.opts.Longest {
-		to = b.longest
+func (b *buckets[T, S]) emit(from *bucket[T], e *pipe.Emitter[T, Placed[T, S]]) {
+	if len(from.held) == 0 {
+		return
 	}
-	emit(e, to, b.held)
-	b.held, b.longest = b.held[:0], 0
+	to := from.greatest
+	if b.opts.Longest {
+		to = from.longest
+	}
+	emit(e, b.of(to, from.held), from.held)
+	from.held, from.longest = from.held[:0], 0
 }

@@ -200,6 +200,7 @@ type Buckets struct {
 	Pad      PadValue
 	Overlong string
 	DropLast bool
+	By       string // the field whose length counts, others being padded to their own longest; "": the longest of all
 }
 
 // Packing is how sequences come into rows.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strconv"
 	"sync/atomic"
 
@@ -35,8 +36,10 @@ type Grouping struct {
 	Sequences []Sequence
 	Equal     bool  // the sequences of a sample are equally long
 	Limit     int   // of a length
+	By        int   // the sequence that chooses the bucket; -1: the longest does
 	Limits    []int // of each sequence, which have lengths of their own; nil: Limit
 	Overlong  group.Overlong
+	Open      bool    // with By: batches differ in its length
 	Cut       *Cutter // nil: no sample is cut
 
 	Domain func(*record.Record) string // of which rows have one; nil: of any
@@ -100,6 +103,9 @@ func (g *Grouping) lengthOf(v *record.Values) (int, error) {
 	if g.Limits != nil {
 		return g.firstOf(v)
 	}
+	if g.By >= 0 {
+		return g.chosenOf(v)
+	}
 	longest, at := 0, 0
 	for i, one := range g.Sequences {
 		n := v.Arrays[one.Place.At].Shape[0]
@@ -140,6 +146,40 @@ func (g *Grouping) firstOf(v *record.Values) (first int, err error) {
 	return first, nil
 }
 
+// chosenOf returns the length of the sequence that chooses the bucket. Others must not be
+// longer than the last bucket: a batch has no more room for them.
+func (g *Grouping) chosenOf(v *record.Values) (chosen int, err error) {
+	for i := range g.Sequences {
+		n, err := g.fit(i, g.Length(v, i), g.Limit)
+		if err != nil {
+			return 0, err
+		}
+		if i == g.By {
+			chosen = n
+		}
+	}
+	return chosen, nil
+}
+
+// Extents returns the extents of a batch of samples that is padded to a length in the
+// sequence that chose its bucket, and in others to their own longest.
+func (g *Grouping) Extents(to int, all iter.Seq[*record.Record]) (extents []int) {
+	for i := range g.Sequences {
+		if i == g.By {
+			if g.Open {
+				extents = append(extents, to)
+			}
+			continue
+		}
+		longest := 0
+		for it := range all {
+			longest = max(longest, min(g.Length(it.Values, i), g.Limit))
+		}
+		extents = append(extents, longest)
+	}
+	return extents
+}
+
 // Length returns the length of the i-th sequence.
 func (g *Grouping) Length(v *record.Values, i int) int {
 	return v.Arrays[g.Sequences[i].Place.At].Shape[0]
@@ -150,7 +190,7 @@ func (g *Grouping) fit(sequence, length, limit int) (int, error) {
 	n, err := g.Overlong.Fit(length, limit)
 	if err != nil && err != pipe.Skip {
 		err = &overlong{err: err, field: g.Sequences[sequence].Name, length: length, limit: limit,
-			row: g.Equal || g.Limits != nil, split: g.Equal}
+			row: g.Equal || g.Limits != nil, split: g.Equal, other: g.By >= 0 && sequence != g.By}
 	}
 	return n, err
 }
@@ -162,6 +202,7 @@ type overlong struct {
 	length, limit int
 	row           bool // of pack; otherwise the last bucket is too short
 	split         bool // it could be cut
+	other         bool // it could choose the bucket
 }
 
 func (e *overlong) Unwrap() error { return e.err }
@@ -170,6 +211,9 @@ func (e *overlong) Error() string {
 	has, more := "the last bucket", "add a bucket to lengths"
 	if e.row {
 		has, more = "a row", "raise length"
+	}
+	if e.other {
+		more += fmt.Sprintf(", or have this field choose: by=%q", e.field)
 	}
 	words := `"truncate" or "drop"`
 	if e.split {
@@ -198,6 +242,14 @@ func (g *Grouping) takes(it *record.Record, b *Batch) bool {
 	if g.Class != nil || g.Picture.Kind == record.Images {
 		return &g.Layout.Forms[it.Group] == f
 	}
+	if g.By >= 0 {
+		for i, n := range g.Extents(it.Length, func(yield func(*record.Record) bool) { yield(it) }) {
+			if n > f.extents[i] {
+				return false
+			}
+		}
+		return g.Open || it.Length <= g.Limit
+	}
 	return len(f.extents) == 0 || it.Length <= f.extents[0]
 }
 
@@ -216,11 +268,17 @@ func (l *Layout) OfLength(n int) *Form {
 			return f
 		}
 	}
-	o := Size{Rows: l.Rows}
+	var extents []int
 	for range l.unknown() {
-		o.Extents = append(o.Extents, n)
+		extents = append(extents, n)
 	}
-	f, err := l.form(o)
+	return l.OfExtents(extents)
+}
+
+// OfExtents is the form of a batch with these extents, none of which is larger than those
+// that were laid out.
+func (l *Layout) OfExtents(extents []int) *Form {
+	f, err := l.form(Size{Rows: l.Rows, Extents: extents})
 	if err != nil {
 		panic(err) // a larger one was laid out
 	}

@@ -15,7 +15,7 @@ import (
 // steps on an image that come after.
 func (b *builder) group(e *batch.Writer) (known facts, err error) {
 	plan, p := b.plan, b.plan.Last
-	g := &batch.Grouping{Env: b.Env, Layout: b.section().Layout}
+	g := &batch.Grouping{Env: b.Env, Layout: b.section().Layout, By: -1}
 	for _, f := range b.Schema.Ragged() {
 		g.Sequences = append(g.Sequences, batch.Sequence{Name: f.Name, Place: b.Columns.Of[f.Name]})
 	}
@@ -70,6 +70,10 @@ func (b *builder) measure(g *batch.Grouping) (err error) {
 		}
 	case by.Buckets != nil:
 		g.Limit, g.Overlong = slices.Max(by.Buckets.Lengths), overlongs[by.Buckets.Overlong]
+		if by.Buckets.By != "" {
+			g.By = b.Schema.Ragged().Find(by.Buckets.By)
+			g.Open = len(by.Buckets.Lengths) > 1 || by.Buckets.Longest
+		}
 	case by.Lists:
 		g.Class = func(context.Context, *record.Record) (int, error) { return 0, nil }
 	case by.Own != nil:

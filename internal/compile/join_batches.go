@@ -98,6 +98,13 @@ func (j joiner) group(of samples, s *section, later bool) (pipe.Flow[*batch.Batc
 		for _, f := range s.Layout.Forms {
 			o.Sizes = append(o.Sizes, f.Rows)
 		}
+		if end.Grouping.By >= 0 {
+			begin, err := group.BucketsOf(length, extentsOf(end.Grouping), o)
+			if err != nil {
+				return j.fail(err)
+			}
+			return fillGroups(j, pipe.Aggregate(in, begin, together), s, later, of.counted, s.Layout.OfExtents)
+		}
 		begin, err := group.Buckets(length, o)
 		if err != nil {
 			return j.fail(err)
@@ -111,6 +118,19 @@ func (j joiner) group(of samples, s *section, later bool) (pipe.Flow[*batch.Batc
 		}
 		return fillGroups(j, pipe.Aggregate(in, begin, together), s, later, of.counted,
 			func(i int) *batch.Form { return &s.Layout.Forms[i] })
+	}
+}
+
+// extentsOf returns the extents of the batches that samples are put into.
+func extentsOf(g *batch.Grouping) func(int, []pipe.Held[*record.Record]) []int {
+	return func(to int, all []pipe.Held[*record.Record]) []int {
+		return g.Extents(to, func(yield func(*record.Record) bool) {
+			for _, h := range all {
+				if !yield(h.Value) {
+					return
+				}
+			}
+		})
 	}
 }
 

@@ -39,8 +39,12 @@ func Sizes(r recipe.Recipe, p fuse.Plan, rows int) (forms []batch.Size, err erro
 		for i, n := range rows {
 			o := batch.Size{Rows: n}
 			if len(rows) > 1 || p.Batch.Buckets.Longest {
-				for range p.Schema.Ragged() {
-					o.Extents = append(o.Extents, p.Batch.Buckets.Lengths[i])
+				for _, f := range p.Schema.Ragged() {
+					o.Extents = append(o.Extents, lengthOf(p.Batch.Buckets, i, f.Name))
+				}
+			} else if by := p.Batch.Buckets.By; by != "" { // which alone is known
+				for _, f := range p.Schema.Ragged().Without(by) {
+					o.Extents = append(o.Extents, lengthOf(p.Batch.Buckets, i, f.Name))
 				}
 			}
 			forms = append(forms, o)
@@ -64,6 +68,14 @@ func Sizes(r recipe.Recipe, p fuse.Plan, rows int) (forms []batch.Size, err erro
 		forms = append(forms, o)
 	}
 	return forms, nil
+}
+
+// lengthOf returns the most that a field is padded to in a batch of a bucket.
+func lengthOf(b *recipe.Buckets, bucket int, field string) int {
+	if b.By != "" && b.By != field {
+		return slices.Max(b.Lengths)
+	}
+	return b.Lengths[bucket]
 }
 
 // imageIn finds the images of a schema: those that differ in size, if some do.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
@@ -16,7 +17,8 @@ var _ = Ops.Add(recipe.NewOp[BucketBatch]("bucket_batch", recipe.Batching,
 	"Batch sequences of similar length, padded to one length per batch.").Explained(`
 A sequence is an array whose first extent alone is unknown, as 'decode_npy' makes it. A batch has [rows, length, …]
 and, for each 'field', its unpadded lengths as 'field_length', 'int64 [rows]'. A sample goes into the first bucket
-that fits its longest sequence, and all its sequences are padded alike. Other fields are stacked.
+that fits its longest sequence, and all its sequences are padded alike; with 'by', that fits this one, and the others
+are padded to their own longest. Other fields are stacked.
 
 The number of batches depends on the samples; 'loader.max_batches' is its bound.`,
 	".bucket_batch([128, 256, 512], size=32)").
@@ -31,6 +33,7 @@ type BucketBatch struct {
 	GlobalSize int             `json:"global_size,omitempty" min:"1" doc:"most samples in a batch over all ranks, instead of on each"`
 	Tokens     int             `json:"tokens,omitempty" min:"1" example:"16384" doc:"most samples in a batch times the bucket's length"`
 	Bytes      int64           `json:"bytes,omitempty" min:"1" doc:"most bytes of a batch's arrays, padded to the bucket's length"`
+	By         string          `json:"by,omitempty"`
 	PadTo      string          `json:"pad_to,omitempty" choices:"bucket,longest" default:"bucket"`
 	Pad        recipe.PadValue `json:"pad,omitzero"`
 	Overlong   string          `json:"overlong,omitempty" choices:"error,truncate,drop" default:"error"`
@@ -43,6 +46,8 @@ func (*BucketBatch) Docs() map[string]string {
 		"lengths": "the greatest length of each bucket, ascending",
 		"size": "most samples in a batch, on each rank. Give at least one of size, global_size, tokens and bytes; " +
 			"a batch keeps to all of them",
+		"by": "the field whose length chooses the bucket; other sequences are padded to their own longest in the batch. By " +
+			"default the longest sequence chooses, and all are padded alike",
 		"pad_to": "bucket: the bucket's length, so that there are few shapes to compile for; longest: the batch's " +
 			"longest sample",
 		"pad": "the padding value: a number, or numbers by field, such as {\"labels\": -100}, 0 for others; by " +
@@ -78,6 +83,7 @@ func (b *BucketBatch) Check(in sample.Schema) (sample.Schema, error) {
 		return in, errors.Join(append(errs, recipe.NoSequences(in, "put into buckets"))...)
 	}
 	errs = append(errs, b.Pad.Check(sequences)...)
+	errs = append(errs, b.checkBy(sequences))
 
 	out := in
 	for _, f := range in {
@@ -88,7 +94,7 @@ func (b *BucketBatch) Check(in sample.Schema) (sample.Schema, error) {
 
 		// All batches are padded to the one bucket that there is.
 		extent := tensor.Unknown
-		if len(b.Lengths) == 1 && b.PadTo != "longest" {
+		if len(b.Lengths) == 1 && b.PadTo != "longest" && (b.By == "" || b.By == f.Name) {
 			extent = b.Lengths[0]
 		}
 		var err error
@@ -101,6 +107,18 @@ func (b *BucketBatch) Check(in sample.Schema) (sample.Schema, error) {
 		return out, err
 	}
 	return out, b.checkRoom(in)
+}
+
+func (b *BucketBatch) checkBy(sequences sample.Schema) error {
+	switch {
+	case b.By == "":
+		return nil
+	case sequences.Find(b.By) < 0:
+		return recipe.Wrong("by", "is %q: must be one of the sequences, %s", b.By, words.List(sequences.Names()))
+	case b.Bytes > 0 && len(sequences) > 1:
+		return recipe.Wrong("bytes", "is given, and so is by: of other sequences it is unknown how long they are; use size or tokens")
+	}
+	return nil
 }
 
 func (b *BucketBatch) checkLengths() error {
@@ -194,6 +212,6 @@ func beside(s sample.Schema, name string, t sample.Type) (sample.Schema, error) 
 // Traits implements [recipe.Traited].
 func (b *BucketBatch) Traits() recipe.Traits {
 	return recipe.Traits{Batches: &recipe.Batches{GlobalSize: b.GlobalSize, Buckets: &recipe.Buckets{
-		Lengths: b.Lengths, Rows: b.Rows, Longest: b.PadTo == "longest", Pad: b.Pad, Overlong: b.Overlong, DropLast: b.DropLast,
+		Lengths: b.Lengths, Rows: b.Rows, Longest: b.PadTo == "longest", Pad: b.Pad, Overlong: b.Overlong, DropLast: b.DropLast, By: b.By,
 	}}}
 }

@@ -210,6 +210,48 @@ def test_what_is_too_long_is_cut_or_left_out(tmp_path: pathlib.Path) -> None:
     same(packed_rows[0]["array_positions"], numpy.array([[0, 1, 2, 3, 4], [0, 1, 2, 0, 1]], "i4"))
 
 
+@pytest.mark.parametrize(("bounds", "options"), [([20, 60], {}), ([60], {}), ([20, 60], {"pad_to": "longest"}), ([60], {"tokens": 120})])
+def test_one_field_chooses_the_bucket(bounds: list[int], options: Any) -> None:
+    r = numpy.random.default_rng(8)
+    lengths = [(int(r.integers(1, 61)), int(r.integers(0, 16))) for _ in range(23)]
+    rows = [{"mel": numpy.full((n, 2), i, "f4"), "n": i, "tokens": numpy.full(m, i, "i4")} for i, (n, m) in enumerate(lengths)]
+    gives: Any = {"mel": ("float32", (None, 2)), "n": int, "tokens": ("int32", (None,))}
+    source = hr.source(rows, gives=gives, where="here")
+    seen = []
+    with source.bucket_batch(bounds, size=3, by="mel", pad={"tokens": -1, "mel": 7}, **options).loader(epochs=1) as loader:
+        for batch in loader:
+            mine = [int(i) for i in batch["n"]]
+            seen += mine
+            longest = max(lengths[i][0] for i in mine)
+            bucket = longest if "pad_to" in options else next(bound for bound in bounds if longest <= bound)
+            same(batch["mel"], padded([rows[i]["mel"] for i in mine], bucket, 7))
+            same(batch["tokens"], padded([rows[i]["tokens"] for i in mine], max(lengths[i][1] for i in mine), -1))
+            same(batch["mel_length"], numpy.array([lengths[i][0] for i in mine]))
+            same(batch["tokens_length"], numpy.array([lengths[i][1] for i in mine]))
+            assert len(mine) <= options.get("tokens", 180) // bucket
+    assert sorted(seen) == list(range(23))
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"by": "no"}, 'by is "no": must be one of the sequences, mel, tokens'),
+        ({"by": "n"}, 'by is "n": must be one of the sequences'),
+        ({"by": "mel", "bytes": 4000}, "bytes is given, and so is by"),
+    ],
+)
+def test_what_cannot_choose_the_bucket(options: Any, told: str) -> None:
+    rows = [{"mel": numpy.zeros((30, 2), "f4"), "n": 0, "tokens": numpy.zeros(3, "i4")}]
+    gives: Any = {"mel": ("float32", (None, 2)), "n": int, "tokens": ("int32", (None,))}
+    with pytest.raises(hr.RecipeError, match=told):
+        hr.source(rows, gives=gives).bucket_batch([40], size=1, **options).loader()
+    with hr.source(rows, gives=gives, where="here").bucket_batch([20], size=1, by="tokens").loader(epochs=1) as loader:
+        with pytest.raises(
+            hr.SampleError, match=r'the field "mel" has 30 elements, .* add a bucket to lengths, or have this field choose: by="mel"'
+        ):
+            list(loader)
+
+
 def test_what_a_filter_before_buckets_drops_is_counted():
     items = [{"x": numpy.zeros(n % 5 + 1, numpy.int32), "n": n} for n in range(24)]
     pipeline = hr.source(items, gives={"x": ("int32", (None,)), "n": int}).filter(lambda n: n % 2 == 0, fields="n")

@@ -1175,6 +1175,7 @@ class Operations:
         bytes: int | None = None,
         pad: float | Mapping[str, float] = 0,
         pad_to: Literal["bucket", "longest"] | None = None,
+        by: str | None = None,
         overlong: Literal["error", "truncate", "drop"] | None = None,
         drop_last: bool = False,
     ) -> Pipeline:
@@ -1184,7 +1185,8 @@ class Operations:
 
         A sequence is an array whose first extent alone is unknown, as `decode_npy` makes it. A batch has [rows, length, …] and, for each
         `field`, its unpadded lengths as `field_length`, `int64 [rows]`. A sample goes into the first bucket that fits its longest sequence,
-        and all its sequences are padded alike. Other fields are stacked.
+        and all its sequences are padded alike; with `by`, that fits this one, and the others are padded to their own longest. Other fields
+        are stacked.
 
         The number of batches depends on the samples; `loader.max_batches` is its bound.
 
@@ -1198,6 +1200,8 @@ class Operations:
             pad: the padding value: a number, or numbers by field, such as {"labels": -100}, 0 for others; by default 0.
             pad_to: `"bucket"`, the default: the bucket's length, so that there are few shapes to compile for; `"longest"`: the batch's
                 longest sample.
+            by: the field whose length chooses the bucket; other sequences are padded to their own longest in the batch. By default the
+                longest sequence chooses, and all are padded alike.
             overlong: sequences longer than the last bucket: `"error"`, the default: bad samples; `"truncate"`: cut at the end; `"drop"`:
                 left out.
             drop_last: drop batches that are not full at the end of an epoch.
@@ -1210,6 +1214,7 @@ class Operations:
             "bytes": optional("bytes", bytes),
             "pad": numbers_for("pad", pad),
             "pad_to": pad_to,
+            "by": by,
             "overlong": overlong,
             "drop_last": drop_last,
         }
