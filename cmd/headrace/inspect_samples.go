@@ -53,6 +53,12 @@ func fromBatch(b *headrace.Batch, fields []headrace.Field, classes []recipe.Path
 		}
 
 		t, ok := b.Tensor(f.Name)
+		// The sample's own shape is shown, since no other sample has to have it.
+		if f.Kind == sample.Ragged {
+			one := b.Ragged(f.Name)[0]
+			values := numbers.SpreadOf(one.DType, one.Data, len(one.Data)/one.DType.Size())
+			s.Values = append(s.Values, fieldValues{Name: f.Name, DType: f.DType, Shape: one.Shape, Spread: values})
+		}
 		switch {
 		case !ok:
 			continue

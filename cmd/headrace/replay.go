@@ -237,8 +237,19 @@ func newReplayed(b *headrace.Batch, fields []headrace.Field) replayed {
 	for _, f := range fields {
 		if t, ok := b.Tensor(f.Name); ok {
 			r.Fields = append(r.Fields, replayedField{f.Name, t.DType, t.Shape, fmt.Sprintf("%x", sha256.Sum256(t.Data))})
+			continue
+		}
+		if rows := b.Ragged(f.Name); rows != nil {
+			// Rows differ in size, so the digest is that of one after the other.
+			h := sha256.New()
+			for _, row := range rows {
+				h.Write(row.Data)
+			}
+			shape := append(tensor.Shape{len(rows)}, f.Shape...)
+			r.Fields = append(r.Fields, replayedField{f.Name, f.DType, shape, fmt.Sprintf("%x", h.Sum(nil))})
 		}
 	}
+
 	for i, o := range b.Origins() {
 		row := replayedRow{Row: i, Source: o.ID.Source, Index: o.ID.Index, Output: o.ID.Output.Numbers(),
 			Key: recipe.Path(o.Key), Position: o.ID.Pos, Epoch: o.ID.Epoch, Draws: []replayedDraw{}}

@@ -94,6 +94,10 @@ func checkFields(fields []headrace.Field) error {
 			return fmt.Errorf("%w: the field %q holds Python objects, which neither form can store: "+
 				"make arrays, numbers or text of it, or have the last function leave it out", ErrOptions, f.Name)
 		}
+		if f.Kind == sample.Ragged {
+			return fmt.Errorf("%w: the field %q is ragged, and files have rows of one size or text: "+
+				"end the recipe with bucket_batch, which pads it, or leave it out with drop", ErrOptions, f.Name)
+		}
 		if !fieldName.MatchString(f.Name) {
 			return fmt.Errorf("%w: the field %q cannot be a part of a file's name: must be letters, digits, _ and -", ErrOptions, f.Name)
 		}

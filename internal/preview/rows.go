@@ -80,7 +80,7 @@ func oneByOne(steps []recipe.Step) []recipe.Step {
 	steps = slices.Clone(steps)
 	for i, s := range steps {
 		if b := recipe.TraitsOf(s.Args).Batches; b != nil && b.Stacks() {
-			s.Args = recipe.StackOf(recipe.Batches{Size: 1, DropLast: b.DropLast})
+			s.Args = recipe.StackOf(recipe.Batches{Size: 1, DropLast: b.DropLast, Ragged: b.Ragged})
 		}
 		s.Args = recipe.EachChain(s.Args, oneByOne)
 

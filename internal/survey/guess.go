@@ -25,6 +25,9 @@ func (f *Survey) remember(gives sample.Schema, batched bool) {
 		varies := t.Shape
 		switch {
 		case recipe.IsBare(gives):
+		case slices.Contains(f.ragged, gives[i].Name) && recipe.Raggable(*t):
+			t.Shape[0] = tensor.Unknown
+			continue
 		case batched && len(t.Shape) > 0:
 			varies = t.Shape[:1]
 		case recipe.CouldBeImage(*t):

@@ -38,8 +38,9 @@ type Survey struct {
 	// not so.
 	Unnamed string
 
-	guesses []guess // extents that first samples have told
-	learned bool    // some by a step of the engine
+	guesses []guess  // extents that first samples have told
+	ragged  []string // fields whose first extent differs, as a batch says
+	learned bool     // some by a step of the engine
 }
 
 // AtEnd finds out at the end of an epoch what no sample has told.
@@ -54,6 +55,11 @@ type Made struct {
 
 // Complete returns the recipe with what its functions give.
 func (f *Survey) Complete(ctx context.Context, r recipe.Recipe) (recipe.Recipe, error) {
+	for _, s := range r.All() {
+		if b := recipe.TraitsOf(s.Args).Batches; b != nil {
+			f.ragged = append(f.ragged, b.Ragged...)
+		}
+	}
 	steps, err := f.chain(ctx, r, r.Steps, nil)
 	if r.Steps = steps; err != nil {
 		return r, err

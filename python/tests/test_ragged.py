@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 
 import jax
 import numpy as np
@@ -13,6 +14,7 @@ from torchvision import tv_tensors
 from torchvision.transforms import v2
 
 import headrace as hr
+from headrace._client.program import find_program
 from headrace.errors import RecipeError
 
 pytestmark = pytest.mark.usefixtures("one_engine")
@@ -55,6 +57,14 @@ def test_lists_over_one_memory(where):
     with pipeline.loader(epochs=1) as loader:
         assert loader.schema["boxes"] == hr.Field("ragged", "float32", (None, 4))
         assert "boxes: ragged" in repr(loader) or "boxes" in repr(loader)
+
+
+def test_the_first_sample_tells_the_type():
+    rows = scenes()[1:]
+    got = batches(hr.source(rows, where="here").batch(4, ragged=["boxes", "labels"]))
+    for batch in got:
+        for i, one in zip(batch["id"], batch["boxes"]):
+            np.testing.assert_array_equal(one, rows[i - 1]["boxes"], strict=True)
 
 
 def test_other_frameworks():
@@ -251,6 +261,24 @@ def test_arrays_in_frames_tuples_and_recipes(tmp_path):
 def test_values_without_a_type(column, said):
     with pytest.raises(RecipeError, match=said):
         hr.files([{"path": f"{i}", "v": value} for i, value in enumerate(column)])
+
+
+@pytest.mark.usefixtures("files")
+def test_ragged_fields_in_commands(tmp_path):
+    path = tmp_path / "recipe.yaml"
+    pipeline = hr.files([("a", [[1.5, 2]]), ("b", [])], content=False, seed=1).take(2).batch(2, ragged="label")
+    path.write_text(pipeline.recipe())
+
+    def said(*command, code=0):
+        done = subprocess.run([find_program(), *command], capture_output=True, text=True)
+        assert done.returncode == code, done.stderr
+        return done.stdout + done.stderr
+
+    assert "2 samples" in said("run", path, "--epochs", "1")
+    assert 'the field "label" is ragged' in said("run", path, "--out", f"jsonl:{tmp_path}/out-%d.jsonl", code=2)
+    assert "label" in said("inspect", path)
+    (tmp_path / "state.json").write_text(json.dumps(pipeline.loader(rank=0, world_size=1).state_dict()))
+    assert "label" in said("replay", path, "--state", "state.json", "--batch", "0")
 
 
 def test_columns_of_recipes_are_checked(tmp_path):
