@@ -13,6 +13,7 @@ import pytest
 import torch
 
 import headrace as hr
+from conftest import WHOLE
 from headrace.errors import RecipeError, StateMismatch, WrongType
 
 pytestmark = pytest.mark.usefixtures("one_engine")
@@ -91,7 +92,7 @@ def test_slices_of_epochs_of_several_lengths():
         given(pipeline.skip(10).batch(3), 3)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(40 if WHOLE else 2))
 def test_ranks_states_and_any_composition(seed):
     """Against a list, in whatever steps: all ranks together, and from any batch on with any number of ranks."""
     r = random.Random(seed)
@@ -227,19 +228,19 @@ def test_a_sampler_of_lists_is_not_sliced():
 def test_parts_never_overlap_and_are_all():
     """What `random_split` promises, but for exact counts; and that a part stays what it is."""
     shares = {"train": 0.7, "val": 0.2, "test": 0.1}
-    parts = {name: given(part.batch(8))[0] for name, part in numbers(2000).split(shares).items()}
+    parts = {name: given(part.batch(8))[0] for name, part in numbers(600).split(shares).items()}
     assert list(parts) == list(shares)
-    assert sorted(joined(parts.values())) == list(range(2000))
+    assert sorted(joined(parts.values())) == list(range(600))
     for name, share in shares.items():
-        deviation = (2000 * share * (1 - share)) ** 0.5
-        assert abs(len(parts[name]) - 2000 * share) < 4 * deviation
-    theirs = torch.utils.data.random_split(range(2000), list(shares.values()))
+        deviation = (600 * share * (1 - share)) ** 0.5
+        assert abs(len(parts[name]) - 600 * share) < 4 * deviation
+    theirs = torch.utils.data.random_split(range(600), list(shares.values()))
     assert [abs(len(a) - len(b)) < 100 for a, b in zip(theirs, parts.values())] == [True] * 3
-    more = {name: given(part.batch(8))[0] for name, part in numbers(3000).split(shares).items()}
-    assert {name: [n for n in part if n < 2000] for name, part in more.items()} == parts
-    other = {name: given(part.batch(8))[0] for name, part in numbers(2000).split(shares, seed=1).items()}
+    more = {name: given(part.batch(8))[0] for name, part in numbers(900).split(shares).items()}
+    assert {name: [n for n in part if n < 600] for name, part in more.items()} == parts
+    other = {name: given(part.batch(8))[0] for name, part in numbers(600).split(shares, seed=1).items()}
     assert other != parts
-    cut = {name: given(part.batch(8))[0] for name, part in numbers(2000).split({"train": 0.7, "val": 0.05, "rest": 0.25}).items()}
+    cut = {name: given(part.batch(8))[0] for name, part in numbers(600).split({"train": 0.7, "val": 0.05, "rest": 0.25}).items()}
     assert cut["train"] == parts["train"]
 
 
