@@ -78,8 +78,8 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 	return &Loader{
 		config: d.config, options: d.options, recipe: r,
 		assembly: assembly{
-			listing: listed, budget: held.budget, arena: held.arena, slots: held.slots, consumer: to, gate: crew.gate, work: crew.env,
-			compiled: program, extent: known.extent, lists: m.lists, probes: m.probes,
+			listing: listed, plan: d.plan, budget: held.budget, arena: held.arena, slots: held.slots, consumer: to, gate: crew.gate,
+			work: crew.env, compiled: program, extent: known.extent, lists: m.lists, probes: m.probes,
 		},
 		epoch: epoch{
 			replacements: resume.Replacements{Limit: d.config.MaxErrors.Limit(known.info.SamplesPerEpoch), Own: program.Replaceable},
@@ -100,7 +100,7 @@ func (m materials) design(r recipe.Recipe, schema sample.Schema) (design, error)
 func compileProgram(d design, from listing, l layouts, held memory, w crew) (*compile.Program, error) {
 	return compile.Compile(d.plan, compile.Target{
 		Env: w.env, Sources: from.sources, Begins: from.begins, Sections: sectionsOf(d, from, l, held, w.env), Lane: held.budget.Lane(),
-		Policies: d.policies(from), Gate: w.gate.stages(),
+		Lanes: from.compiled(), Policies: d.policies(from), Gate: w.gate.stages(),
 		Workers: w.workers, Readers: readersFor(w.workers), Prefetch: *d.config.Prefetch, Counts: d.counts,
 		InOrder: d.config.Order == InputOrder, Library: d.config.JPEG == TurboJPEG,
 		Share: func(samples int64) int64 { return from.divided(samples, d.config.WorldSize, d.config.Rank).Len() },

@@ -6,6 +6,7 @@ import (
 
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/resume"
+	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/pipe"
 )
 
@@ -39,9 +40,7 @@ func (l *Loader) countFrom(from State) EpochSummary {
 
 // wrapped returns the number of samples of the epoch that come from its start again.
 func (l *Loader) wrapped(epoch int) (n int64) {
-	for _, s := range l.begins {
-		n += s.Share(epoch).Wrapped()
-	}
+	l.keyed(func(_ string, s *source.Listing) { n += s.Share(epoch).Wrapped() })
 	return n
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe/fuse"
 )
 
 // prospect is the last result of assemble: the knowledge about a run before it begins.
@@ -36,12 +37,10 @@ func extentOf(d design, from listing, program *compile.Program) resume.Extent {
 	begin := State{
 		Version: StateVersion, Order: order.Version, Decoder: decoderOf(media.Options{Library: d.config.JPEG == TurboJPEG}),
 		Recipe: d.recipe.Fingerprint(), Steps: d.recipe.Outline(),
-		WorldSize: from.world, Rank: from.rank, Sources: map[string]SourceState{}, Errors: counted(program),
+		WorldSize: from.world, Rank: from.rank,
 	}
-	splits, total := map[string]order.Split{}, int64(0)
-	var changed map[string]func(string) error
+	total := int64(0)
 	for _, s := range from.begins {
-		splits[s.Name] = s.Split
 		if leaves := s.Leaves(); leaves[0] == s {
 			total += s.Split.Samples
 		} else {
@@ -49,53 +48,96 @@ func extentOf(d design, from listing, program *compile.Program) resume.Extent {
 				total += leaf.Samples
 			}
 		}
+	}
+
+	judges := judgesOf(d, from, program)
+	begin.Errors = counted(judges, program)
+	var changed map[string]func(string) error
+	from.keyed(func(key string, s *source.Listing) {
+		if d, ok := s.Contents.(source.Digested); ok && d.Digest() != "" {
+			if changed == nil {
+				changed = map[string]func(string) error{}
+			}
+			changed[key] = d.Changed
+		}
+	})
+	splits, _ := from.splits() // which there are
+	items := from.items(d.plan)
+	begin.Sources, begin.Merges, begin.Aggregates = places(d.plan, from, program.Gathers)
+	begin.InStep = inStep(d, from, program) && len(items) == 0 // which ranks count for themselves
+	return resume.Extent{
+		Begin: begin, Splits: splits, Total: total, Of: from.splitOf, Items: items, Judges: judges, Makes: program.Makes,
+		Changed: changed, Lanes: from.lanes.Lanes,
+	}
+}
+
+// places returns the places of sources, of merges and of steps that gather samples when a
+// run begins.
+func places(p fuse.Plan, from listing, gathers []string) (sources map[string]SourceState, merges map[string]pipe.Progress,
+	aggregates map[string]pipe.Memory) {
+	sources = map[string]SourceState{}
+	for _, s := range from.begins {
 		at := SourceState{Samples: s.Split.Samples}
 		if s.Iterated() {
 			at = SourceState{Object: &ObjectState{}}
 		}
-		if d, ok := s.Contents.(source.Digested); ok && d.Digest() != "" {
+		if d, ok := s.Contents.(source.Digested); ok {
 			at.Shards = d.Digest()
-			if changed == nil {
-				changed = map[string]func(string) error{}
-			}
-			changed[s.Name] = d.Changed
 		}
-		begin.Sources[s.Name] = at
+		for _, key := range from.keys(s.Name) {
+			sources[key] = at
+		}
 	}
 
-	for _, name := range program.Gathers {
-		if begin.Aggregates == nil {
-			begin.Aggregates = map[string]pipe.Memory{}
-		}
-		begin.Aggregates[name] = pipe.Memory{}
-	}
-	for _, m := range d.plan.Samples.Merges() {
+	// What a merge by arrival has taken follows from its sources.
+	for _, m := range p.Samples.Merges() {
 		if m.Mix != nil { // its turns are the positions of its samples
 			continue
 		}
-		if m.Order != "arrival" {
-			if begin.Merges == nil {
-				begin.Merges = map[string]pipe.Progress{}
-			}
-			begin.Merges[m.Name] = pipe.Progress{}
+		if merges == nil {
+			merges = map[string]pipe.Progress{}
 		}
-		if _, ok := m.Until.Samples(); ok {
-			begin.Merges[pipe.CountOf(m.Name)] = pipe.Progress{}
+		for _, key := range from.keys(m.Name) {
+			if m.Order != "arrival" {
+				merges[key] = pipe.Progress{}
+			}
+			if _, ok := m.Until.Samples(); ok {
+				merges[pipe.CountOf(key)] = pipe.Progress{}
+			}
 		}
 	}
 
-	items := from.items(d.plan)
-	begin.InStep = inStep(d, from, program) && len(items) == 0 // which ranks count for themselves
-	return resume.Extent{
-		Begin: begin, Splits: splits, Total: total, Of: from.splitOf, Items: items,
-		Judges: program.Judges, Makes: program.Makes, Changed: changed,
+	for _, name := range gathers {
+		if aggregates == nil {
+			aggregates = map[string]pipe.Memory{}
+		}
+		for _, key := range from.keys(name) {
+			aggregates[key] = pipe.Memory{}
+		}
 	}
+	return sources, merges, aggregates
+}
+
+// judgesOf returns the keys of stages whose losses the pipeline counts. The stage that
+// fills batches has no lane.
+func judgesOf(d design, from listing, program *compile.Program) map[string]bool {
+	all := map[string]bool{}
+	for stage := range program.Judges {
+		if stage == d.plan.Last.Name() {
+			all[stage] = true
+			continue
+		}
+		for _, key := range from.keys(stage) {
+			all[key] = true
+		}
+	}
+	return all
 }
 
 // counted has a zero for each stage with a limit of its own; nil: there is none.
-func counted(program *compile.Program) map[string]int64 {
+func counted(judges map[string]bool, program *compile.Program) map[string]int64 {
 	errors := map[string]int64{}
-	for stage := range program.Judges {
+	for stage := range judges {
 		errors[stage] = 0
 	}
 	for stage := range program.Replaceable {
@@ -112,6 +154,7 @@ func counted(program *compile.Program) map[string]int64 {
 func inStep(d design, from listing, program *compile.Program) bool {
 	switch {
 	case from.batch.GlobalSize == 0: // each rank makes batches of its own share
+	case from.any(): // each rank has lanes of its own
 	case d.config.Uneven: // some ranks have a batch more
 	case d.plan.Samples.Batches != nil, program.Uneven: // batches of batches begin anywhere in the epoch
 	case from.several: // shares are dealt sample by sample
@@ -147,6 +190,7 @@ func describe(d design, from listing, l *batch.Layout, program *compile.Program)
 		i.Samples += s.Drawn()
 	}
 
+	i.Ranks = from.told(d)
 	i.SamplesPerEpoch = program.Samples
 	i.BatchesPerEpoch, i.Grouped = batchesPerEpoch(d, from, l, program, int64(i.Rows))
 	i.Exact = isExact(d, from, program)
@@ -172,6 +216,8 @@ func batchesPerEpoch(d design, from listing, l *batch.Layout, program *compile.P
 		n = program.Samples / rows
 	}
 	switch {
+	case from.any():
+		n, grouped = program.Batches, d.plan.Batch.Policy()
 	case d.plan.Samples.Batches != nil:
 		n, grouped = program.Batches, compile.Groups(d.recipe, d.plan)
 	case d.plan.Batch.MaxWait > 0: // one sample each, where they come slowly

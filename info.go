@@ -20,6 +20,7 @@ type Info struct {
 	Grouped         bool     `json:"grouped,omitempty"` // samples come into batches by what they are: Rows is the most of one
 	// a function of Python makes batches of their samples: shapes are of the whole
 	// batch, and text is one for all
+	Ranks     string        `json:"ranks"` // for people: what another number of ranks changes
 	Whole     bool          `json:"whole,omitempty"`
 	Single    bool          `json:"single,omitempty"`  // no step makes batches: each is one sample, whose fields they are
 	Classes   []recipe.Path `json:"classes,omitempty"` // names of labels, where they have any

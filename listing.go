@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/headrace/headrace/internal/compile"
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 )
@@ -18,6 +21,7 @@ type listing struct {
 	begins  []*source.Listing // where samples get their positions: those of sources that are in no mix, and mixes that are in none
 	classes []recipe.Path     // the names of labels; nil: they have none
 	division
+	lanes
 }
 
 // division says how ranks share samples and batches.
@@ -40,10 +44,15 @@ func listSources(ctx context.Context, d design, lists *source.Lister, most int64
 		return l, err
 	}
 	for _, s := range l.begins {
+		s.Most = most
+	}
+	if err := l.divide(d); err != nil {
+		return l, err
+	}
+	for _, s := range l.begins {
 		if s.Split, err = l.split(s, l.world, l.rank); err != nil {
 			return l, err
 		}
-		s.Most = most
 		s.ShareOut()
 	}
 	return l, checkRanks(d)
@@ -70,6 +79,24 @@ func multiplies(r recipe.Recipe) bool {
 		}
 	}
 	return false
+}
+
+// split returns a rank's share of the epoch of a source. If there are lanes, its length
+// alone counts: that of the rank's lanes together, or one more.
+func (l listing) split(from *source.Listing, world, rank int) (order.Split, error) {
+	if l.any() {
+		return order.Split{Samples: from.Places(), Batch: int64(world), World: world, Rank: rank, Uneven: true}, nil
+	}
+	return l.division.split(from, world, rank)
+}
+
+// rowsOf returns the number of samples, or rows, that a full batch of a plan has on this
+// rank.
+func (l listing) rowsOf(p *fuse.Plan) int {
+	if l.any() && p.Batch.GlobalSize > 0 {
+		return l.rows()
+	}
+	return l.division.rowsOf(p)
 }
 
 // split returns a rank's share of the epoch of a source. One source is cut into global
@@ -150,14 +177,23 @@ func (l listing) iterated() *source.Listing {
 	return nil
 }
 
-// source returns that of a name, or the mix, in which samples have positions.
+// source returns that of a name or a key, or the mix, in which samples have positions.
 func (l listing) source(name string) *source.Listing {
-	return l.begins[slices.IndexFunc(l.begins, func(s *source.Listing) bool { return s.Name == name })]
+	if base, number, ok := strings.Cut(name, "@"); ok && l.any() {
+		lane, _ := strconv.Atoi(number)
+		return l.of[lane-l.first][l.index(base)]
+	}
+	return l.begins[l.index(name)]
+}
+
+func (l listing) index(name string) int {
+	return slices.IndexFunc(l.begins, func(s *source.Listing) bool { return s.Name == name })
 }
 
 // splitOf returns the split of an epoch of a source.
 func (l listing) splitOf(name string, epoch int, s order.Split) order.Split {
-	return l.source(name).SplitOf(s, epoch)
+	base, _, _ := strings.Cut(name, "@") // whose epochs a sampler's are, whoever has the lane
+	return l.begins[l.index(base)].SplitOf(s, epoch)
 }
 
 // items returns this rank's share of the samples of merges that end after a number of
@@ -165,9 +201,45 @@ func (l listing) splitOf(name string, epoch int, s order.Split) order.Split {
 func (l listing) items(p fuse.Plan) map[string]order.Split {
 	all := map[string]order.Split{}
 	for _, m := range p.Samples.Merges() {
-		if n, ok := m.Until.Samples(); ok && m.Mix == nil {
+		n, ok := m.Until.Samples()
+		ok = ok && m.Mix == nil
+		switch {
+		case ok && l.any():
+			for lane := l.first; lane < l.end; lane++ {
+				all[pipe.LaneOf(m.Name, lane)] = l.ofLane(lane).divided(n, l.Count, lane)
+			}
+		case ok:
 			all[m.Name] = l.divided(n, l.world, l.rank)
 		}
+	}
+	return all
+}
+
+// splits returns the splits of an epoch, by the keys of sources.
+func (l listing) splits() (map[string]order.Split, error) {
+	all := map[string]order.Split{}
+	for _, s := range l.begins {
+		for lane := l.first; lane < l.end; lane++ {
+			all[pipe.LaneOf(s.Name, lane)] = l.share(s, lane)
+		}
+		if l.any() {
+			continue
+		}
+		var err error
+		if all[s.Name], err = l.division.split(s, l.world, l.rank); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// keys returns the keys of a stage or source of this name.
+func (l listing) keys(name string) (all []string) {
+	if !l.any() {
+		return []string{name}
+	}
+	for lane := l.first; lane < l.end; lane++ {
+		all = append(all, pipe.LaneOf(name, lane))
 	}
 	return all
 }

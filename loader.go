@@ -22,6 +22,7 @@ import (
 	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/stats"
 )
@@ -48,7 +49,8 @@ type Loader struct {
 
 // assembly has the results of assemble, which stay.
 type assembly struct {
-	listing  // the samples
+	listing            // the samples
+	plan     fuse.Plan // of the recipe
 	budget   *budget.Budget
 	arena    *arena.Arena
 	slots    *batch.Slots
@@ -145,9 +147,9 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 	from = l.extent.Settled(from)
 	l.extent.From = from
 
-	for _, s := range l.begins {
-		s.Begin(from.Epoch, from.Sources[s.Name].Done, from.Sources[s.Name].Object)
-	}
+	l.keyed(func(key string, s *source.Listing) {
+		s.Begin(from.Epoch, from.Sources[key].Done, from.Sources[key].Object)
+	})
 	l.count, l.failure = l.countFrom(from), nil
 	l.replacements.Begin(from)
 	for _, limit := range l.compiled.Limits {

@@ -39,6 +39,7 @@ func allocate(d design, from listing, l layouts, to *consumer) (m memory, err er
 	for _, s := range from.sources {
 		s.Lane = m.budget.Lane()
 	}
+	from.keyed(func(_ string, s *source.Listing) { s.Lane = m.budget.Lane() })
 
 	fits := int(halfOf(limit, d.options.trial) / arena.Stride(l.last.Bytes))
 	m.arena, err = arena.New(arena.Options{

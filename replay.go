@@ -8,7 +8,6 @@ import (
 
 	"github.com/headrace/headrace/internal/resume"
 	"github.com/headrace/headrace/internal/source"
-	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
 )
 
@@ -44,6 +43,7 @@ func (l *Loader) Seek(ctx context.Context, from State, n int64) (State, error) {
 // countable tells whether it follows from a position alone which batch comes there.
 func (l *Loader) countable() bool {
 	switch {
+	case l.any(): // what lanes have made of samples is in no batch before its turn
 	case l.several: // merges say whose turn it is
 	case !l.info.Exact: // samples may be missing
 	case l.compiled.Makes: // one sample gives any number
@@ -112,7 +112,7 @@ func (l *Loader) Gather(records []State) (State, error) {
 		return State{}, fmt.Errorf("%w: it is from other ranks, and the source %q is iterated over: "+
 			"each rank has its own, which no other can continue; begin at an epoch", ErrState, s.Name)
 	}
-	if !resume.AllBegin(records) && l.compiled.Gathers != nil {
+	if !resume.AllBegin(records) && l.compiled.Gathers != nil && !l.any() {
 		return State{}, fmt.Errorf("%w: it is from other ranks, and what the object of "+
 			"%q gathered there cannot be continued here; begin at an epoch", ErrState, l.compiled.Gathers[0])
 	}
@@ -131,19 +131,14 @@ func (l *Loader) owns(s State) bool {
 
 // extentOf returns the bounds of records of a rank of another world.
 func (l *Loader) extentOf(world, rank int) (resume.Extent, error) {
+	from := l.as(world, rank)
 	e := resume.Extent{
-		Begin: l.extent.Begin, Splits: map[string]order.Split{}, Total: l.extent.Total, Of: l.splitOf, Items: map[string]order.Split{},
-		Judges: l.extent.Judges, Makes: l.compiled.Makes, Steps: l.extent.Steps,
+		Begin: l.extent.Begin, Total: l.extent.Total, Of: l.splitOf, Items: from.items(l.plan), Judges: l.extent.Judges,
+		Makes: l.compiled.Makes, Steps: l.extent.Steps, Lanes: l.extent.Lanes,
 	}
 	e.Begin.WorldSize, e.Begin.Rank = world, rank
-	for _, s := range l.begins {
-		var err error
-		if e.Splits[s.Name], err = l.split(s, world, rank); err != nil {
-			return resume.Extent{}, err
-		}
-	}
-	for name, own := range l.extent.Items {
-		e.Items[name] = l.divided(own.Samples, world, rank)
-	}
-	return e, nil
+	e.Begin.Sources, e.Begin.Merges, e.Begin.Aggregates = places(l.plan, from, l.compiled.Gathers)
+	var err error
+	e.Splits, err = from.splits()
+	return e, err
 }

@@ -212,7 +212,7 @@ func TestTreesThatCannotRun(t *testing.T) {
 		config      Config
 	}{
 		"by arrival until the shortest ends, with world_size 2": {`,"order":"arrival","until":"shortest"`, `{"batch":{"size":4}}`, Config{WorldSize: 2}},
-		"must be a multiple of the number of ranks":             {"", `{"batch":{"global_size":5}}`, Config{WorldSize: 2}},
+		"2 ranks do not divide 5 lanes":                         {"", `{"batch":{"global_size":5}}`, Config{WorldSize: 2}},
 	} {
 		l, err := Open(t.Context(), g.recipe(c.merge, c.rest), c.config, Options{})
 		if err == nil {

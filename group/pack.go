@@ -16,6 +16,8 @@ type Row[T any] struct {
 	Segments []Segment[T]
 	Length   int   // of all segments
 	Others   []int // likewise of further sequences; nil: samples have none
+
+	Ends bool // it is the last of a round of lanes
 }
 
 // Used is the length of all segments of the i-th sequence, of which the first is 0.

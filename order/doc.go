@@ -43,4 +43,4 @@ package order
 
 // Version is the number of the algorithms in this package. Anyone who saves a position
 // saves it too: under another version the position means other samples.
-const Version = 2
+const Version = 3

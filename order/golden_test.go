@@ -9,9 +9,9 @@ import (
 
 // These are what saved states rely on. If a change makes this test fail, order.Version
 // must change with it, and the numbers here.
-func TestGoldenVectorsOfVersion2(t *testing.T) {
-	if order.Version != 2 {
-		t.Fatalf("these are the vectors of version 2, not %d", order.Version)
+func TestGoldenVectorsOfVersion3(t *testing.T) {
+	if order.Version != 3 {
+		t.Fatalf("these are the vectors of version 3, not %d", order.Version)
 	}
 	for _, c := range []struct {
 		n     int64

@@ -55,7 +55,7 @@ func Aggregate[In, Out any](in Flow[In], begin func() Aggregator[In, Out], o Agg
 	return Flow[Out]{node: n, open: func(op *opening, below *stage) *queue.Ring[Out] {
 		st := op.newStage(n, below)
 		a := &aggregateStage[In, Out]{stage: st, in: in.into(op, st), begin: begin, dropLast: o.DropLast,
-			saved: op.progress.UnfinishedOf(n.name, op.config.Resume.Parts), memory: op.config.Resume.Memories[n.name]}
+			saved: op.progress.UnfinishedOf(n.key(), op.config.Resume.Parts), memory: op.config.Resume.Memories[n.key()]}
 		a.out = newQueue[Out](st, 1+n.buffer)
 		op.run(st, a.work)
 		return a.out

@@ -14,7 +14,15 @@ func (e *engine) stats() Stats {
 	}
 	s.Queues = e.queues()
 	e.await(&s)
+	if e.lanes() {
+		s = s.Folded()
+	}
 	return s
+}
+
+// lanes reports whether several stages have one name.
+func (e *engine) lanes() bool {
+	return slices.ContainsFunc(e.stages, func(s *stage) bool { return s.node.lanes > 1 })
 }
 
 // throughSince is when the last stage had nothing left to do; now, as long as there is

@@ -36,7 +36,7 @@ func FlatMap[In, Out any](in Flow[In], f func(context.Context, In) iter.Seq2[Out
 		st := op.newStage(n, below)
 		out := newQueue[Out](st, n.buffer)
 		s := &flatStage[In, Out]{stage: st, in: in.into(op, st), f: f,
-			saved: op.progress.UnfinishedOf(n.name, op.config.Resume.Parts), lanes: newLanes(st, out)}
+			saved: op.progress.UnfinishedOf(n.key(), op.config.Resume.Parts), lanes: newLanes(st, out)}
 		op.runAll(st, s.work, func(workers int) {
 			s.lanes.widen(workers)
 			s.in.WakeTakers()
@@ -129,7 +129,7 @@ func (s *flatStage[In, Out]) expand(w *worker.Worker, at turn, in queue.Message[
 		return s.refuse(w, at, in.Lineage, Fatal(err))
 	}
 
-	fanOut := progress.FanOut{Stage: s.name, Parent: in.Lineage, Skip: done}
+	fanOut := progress.FanOut{Stage: s.key(), Parent: in.Lineage, Skip: done}
 	handOn := func(ctx context.Context, in In) (made int, err error) {
 		for v, err := range s.f(ctx, in) {
 			if err != nil {

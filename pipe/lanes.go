@@ -73,8 +73,8 @@ func (l *lanes[T]) resize(workers int) {
 
 // tellOnResize does so unless too many sequences are under way. The lock is held.
 func (l *lanes[T]) tellOnResize() {
-	if l.resizePending = l.underWay > l.maxUnderWay; !l.resizePending && l.stage.node.onResize != nil {
-		l.stage.node.onResize(l.maxUnderWay)
+	if l.resizePending = l.underWay > l.maxUnderWay; !l.resizePending {
+		l.stage.resized(l.maxUnderWay)
 	}
 }
 

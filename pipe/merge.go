@@ -112,9 +112,9 @@ func Merge[T any](flows []Flow[T], o MergeOpts) Flow[T] {
 			return op.progress.AddTurns(name, op.config.Resume.Merges[name])
 		}
 		t := &scheduledMerge[T]{mergeStage: m, pick: o.schedule(len(flows)), custom: o.Order == ByPick,
-			finished: turns(n.name), most: o.Items, epoch: op.firstEpoch()}
+			finished: turns(n.key()), most: o.Items, epoch: op.firstEpoch()}
 		if t.most > 0 {
-			t.counted = turns(CountOf(n.name))
+			t.counted = turns(CountOf(n.key()))
 		}
 		op.run(st, t.work)
 		return m.out

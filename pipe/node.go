@@ -34,6 +34,9 @@ type node struct {
 	timed     bool    // what it puts together depends on time
 	oneToOne  bool    // every message that it takes becomes one message
 	mistakes  []error
+
+	lane  string // what its key ends with, where it is one of several that are alike; "": it is not
+	lanes int    // how many of these there are
 }
 
 const (
@@ -46,6 +49,7 @@ const (
 	kindFilter    = "filter"
 	kindAggregate = "aggregate"
 	kindMerge     = "merge"
+	kindRounds    = "rounds"
 	kindRoute     = "route"
 	kindDivide    = "route of batches"
 	kindBranch    = "branch"
@@ -82,6 +86,9 @@ func (n *node) mistake(format string, args ...any) {
 func (n *node) wrong(format string, args ...any) error {
 	return fmt.Errorf("pipe: stage "+n.label()+": "+format, args...)
 }
+
+// key returns the stage's name in states: its own with that of its lane.
+func (n *node) key() string { return n.name + n.lane }
 
 func (n *node) label() string {
 	if n.name == "" {
@@ -151,10 +158,10 @@ func (n *node) check() error {
 
 	for _, at := range n.walk() {
 		all = append(all, at.mistakes...)
-		if at.name != "" && names[at.name] {
+		if at.name != "" && names[at.key()] {
 			all = append(all, at.wrong("another stage has the same name"))
 		}
-		names[at.name] = true
+		names[at.key()] = true
 		if at.kind == kindSource {
 			sources++
 		}

@@ -34,7 +34,7 @@ func (e *Emitter[In, Out]) Open(of ...Held[In]) *Outputs[In, Out] {
 	if err != nil && !s.cutShort(e.epoch) { // else they lack what a source has left out, and are not needed
 		e.fail(queue.Fatal, o.fanOut.Parent, Fatal(err))
 	}
-	o.fanOut.Stage, o.fanOut.Skip = s.name, done
+	o.fanOut.Stage, o.fanOut.Skip = s.key(), done
 	o.fanOut.BeginInLine(e.line, e.groups)
 	e.groups++
 	e.open++

@@ -216,7 +216,13 @@ func (r *Run[T]) Stats() Stats {
 }
 
 // Queues are the numbers of the queues alone, which cost less to ask for.
-func (r *Run[T]) Queues() []QueueStats { return r.engine.queues() }
+func (r *Run[T]) Queues() []QueueStats {
+	if s := (Stats{Queues: r.engine.queues()}); r.engine.lanes() {
+		return s.Folded().Queues
+	} else {
+		return s.Queues
+	}
+}
 
 // Close stops the run, waits until none of its goroutines is left, and disposes of all
 // items that were not handed on. It cancels the context of running operations, but has to

@@ -71,9 +71,9 @@ func (t *scheduledMerge[T]) work(w *worker.Worker) {
 			return
 		}
 		t.epoch++
-		t.finished, t.skip = progress.NewTurns(t.name, Progress{}), progress.PositionSet{}
+		t.finished, t.skip = progress.NewTurns(t.key(), Progress{}), progress.PositionSet{}
 		if t.most > 0 {
-			t.counted, t.done = progress.NewTurns(progress.CountOf(t.name), Progress{}), progress.PositionSet{}
+			t.counted, t.done = progress.NewTurns(progress.CountOf(t.key()), Progress{}), progress.PositionSet{}
 		}
 	}
 }
@@ -171,7 +171,7 @@ func (t *scheduledMerge[T]) refused(err error) queue.Message[T] {
 
 // next takes an input's next item, and hands on what comes before it. more is false when
 // the input's epoch is over.
-func (t *scheduledMerge[T]) next(w *worker.Worker, in *mergeInput[T]) (m queue.Message[T], more, ok bool) {
+func (t *mergeStage[T]) next(w *worker.Worker, in *mergeInput[T]) (m queue.Message[T], more, ok bool) {
 	var buf [1]queue.Message[T]
 	for {
 		h := in.ring.Take(w, buf[:])
@@ -195,9 +195,9 @@ func (t *scheduledMerge[T]) next(w *worker.Worker, in *mergeInput[T]) (m queue.M
 
 // cutShort ends the epoch with its shortest input: what the others still have is disposed
 // of.
-func (t *scheduledMerge[T]) cutShort(w *worker.Worker) (end queue.Message[T], ok bool) {
+func (t *mergeStage[T]) cutShort(w *worker.Worker) (end queue.Message[T], ok bool) {
 	t.cut = true
-	t.hurry(t.mergeStage.epoch)
+	t.hurry(t.epoch)
 	var buf [1]queue.Message[T]
 	for _, in := range t.inputs {
 		for !in.over {

@@ -42,9 +42,30 @@ func (r *Run[T]) SetWorkers(stage string, n int) error {
 	if tooMany(n, s.inFlight) {
 		return s.wrong("%d workers: must be at most %d", n, MaxWorkers/max(1, s.inFlight))
 	}
-	s.SetWorkers(n)
+	if s.lanes <= 1 {
+		s.SetWorkers(n)
+		return nil
+	}
+	if s.onResize != nil { // workers elsewhere are those of all lanes
+		s.onResize(n)
+	}
+	for _, one := range r.engine.stages {
+		if one.name == stage {
+			one.SetWorkers(one.share(n))
+		}
+	}
 	return nil
 }
+
+// resized calls the stage's OnResize. SetWorkers does so for all lanes together.
+func (n *node) resized(workers int) {
+	if n.onResize != nil && n.lanes <= 1 {
+		n.onResize(workers)
+	}
+}
+
+// share returns the stage's share of n workers among its lanes, at least one.
+func (n *node) share(workers int) int { return (workers-1)/max(1, n.lanes) + 1 }
 
 // stage finds one by its name.
 func (e *engine) stage(name string) (*stage, error) {

@@ -7,18 +7,18 @@ func (n *node) stages() progress.Stages {
 	s := progress.Stages{Sources: make(map[string]bool), Merges: make(map[string]bool), Makers: make(map[string]string),
 		Judging: make(map[string]bool), Aggregates: make(map[string]bool)}
 	for _, at := range n.walk() {
-		s.Judging[at.name] = at.policy != nil && at.policy.Skip
-		s.Aggregates[at.name] = at.kind == kindAggregate
+		s.Judging[at.key()] = at.policy != nil && at.policy.Skip
+		s.Aggregates[at.key()] = at.kind == kindAggregate
 		switch {
 		case at.kind == kindSource:
-			s.Sources[at.name] = true
+			s.Sources[at.key()] = true
 		case at.scheduled:
-			s.Merges[at.name] = true
+			s.Merges[at.key()] = true
 			if at.counts {
-				s.Merges[progress.CountOf(at.name)] = true
+				s.Merges[progress.CountOf(at.key())] = true
 			}
 		case at.makes:
-			s.Makers[at.name] = at.looseness()
+			s.Makers[at.key()] = at.looseness()
 		}
 	}
 	return s

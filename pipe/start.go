@@ -115,13 +115,13 @@ func (o *opening) newStage(n *node, below *stage) *stage {
 		with.workers, n = o.workers, &with
 	}
 	s := &stage{node: n, engine: o.engine, below: below, raises: !o.config.Failures.Skip}
-	s.Stage, s.Run, s.Set.Gate = n.name, o.Run, n.gate
-	s.PerWorker, s.Set.OnResize, s.Elsewhere, s.OnEnd = max(1, n.inFlight), n.onResize, n.onResize != nil, s.endHook
+	s.Stage, s.Key, s.Run, s.Set.Gate = n.name, n.key(), o.Run, n.gate
+	s.PerWorker, s.Set.OnResize, s.Elsewhere, s.OnEnd = max(1, n.inFlight), n.resized, n.onResize != nil, s.endHook
 	if n.policy != nil {
 		s.raises = !n.policy.Skip
 		s.lossesBefore = o.lostBefore(n)
 	}
-	s.Resize(n.workers)
+	s.Resize(n.share(n.workers))
 	parent := o.ctx
 	if below != nil {
 		s.keepMembers = below.makes || below.keepMembers
@@ -138,7 +138,7 @@ func (o *opening) newStage(n *node, below *stage) *stage {
 // goes on in. What it has seen nobody counts: a share is judged as if that were all items
 // of the sources that are finished.
 func (o *opening) lostBefore(n *node) failure.Counter {
-	t := failure.Counter{Policy: *n.policy, Lost: o.config.Resume.Losses[n.name]}
+	t := failure.Counter{Policy: *n.policy, Lost: o.config.Resume.Losses[n.key()]}
 	for _, saved := range o.config.Resume.Sources {
 		t.Seen += progress.NewPositionSet(saved).Finished()
 	}
@@ -184,13 +184,13 @@ func (o *opening) runAll(s *stage, work func(*worker.Worker), fit func(workers i
 // reads.
 func (o *opening) newSource(s *stage) (number int, p plan) {
 	p = plan{epochs: o.epochsLeft()}
-	saved, ok := o.config.Resume.Sources[s.name]
+	saved, ok := o.config.Resume.Sources[s.key()]
 	if !ok {
 		saved.Epoch = o.config.Epoch
 	}
 	p.saved = saved
 	o.sources = append(o.sources, s)
-	return o.progress.AddSource(s.name, saved), p
+	return o.progress.AddSource(s.key(), saved), p
 }
 
 func (o *opening) start(ctx context.Context) {

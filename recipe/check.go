@@ -126,6 +126,7 @@ func (c *checker) chain(steps []Step, around Surroundings, in sample.Schema) (sa
 			c.place(i, before, k == 0, around)
 			c.lists(i, around)
 			c.waits(i, around)
+			c.lanes(i, around)
 			c.overtakes(i, around)
 			if s := c.steps[i]; s.Failures != nil {
 				c.found(i, "failures", checkFailures(s.Failures, c.steps[i].op, s.Args))
@@ -428,6 +429,23 @@ func (c *checker) waits(i int, around Surroundings) {
 	}
 }
 
+// lanes refuses a number of lanes that is not for the whole recipe.
+func (c *checker) lanes(i int, around Surroundings) {
+	if TraitsOf(c.steps[i].Args).Lanes == 0 {
+		return
+	}
+	if around.Op != "" {
+		c.wrong(i, "", "is inside %q: lanes are of the whole recipe; put it after the source or the merge, in no chain",
+			c.steps[around.Step].Name)
+		return
+	}
+	for _, k := range c.top[:slices.Index(c.top, i)] {
+		if TraitsOf(c.steps[k].Args).Lanes > 0 {
+			c.wrong(i, "", "comes after %q: there is one number of lanes; leave one of them out", c.steps[k].Name)
+		}
+	}
+}
+
 // overtakes refuses samples that pass each other in a branch: the route takes them in the
 // order of its input.
 func (c *checker) overtakes(i int, around Surroundings) {
@@ -444,6 +462,9 @@ func (c *checker) overtakes(i int, around Surroundings) {
 // its first steps: a sampler's lists would be lost that no step takes as batches.
 func (r Recipe) CheckWhole() error {
 	var wrong *Error
+	if err := r.checkLanes(); err != nil {
+		return err
+	}
 	for i, s := range r.All() {
 		switch t := TraitsOf(s.Args); {
 		case t.Lists > 0:
@@ -457,6 +478,28 @@ func (r Recipe) CheckWhole() error {
 		return nil
 	}
 	return wrong
+}
+
+// checkLanes refuses lanes without a global batch, which they divide.
+func (r Recipe) checkLanes() error {
+	for i, s := range r.All() {
+		n := TraitsOf(s.Args).Lanes
+		if n == 0 {
+			continue
+		}
+		wrong := &Error{Step: i, Name: s.Name}
+		switch b := TraitsOf(r.Steps[len(r.Steps)-1].Args).Batches; {
+		case b == nil || b.GlobalSize == 0:
+			wrong.Err = errors.New("is for global batches, which every number of ranks shares alike: end with a batch that has global_size")
+		case b.GlobalSize%n != 0:
+			wrong.Err = fmt.Errorf("has %d lanes, which do not divide global_size=%d: each lane has equally many rows of a batch",
+				n, b.GlobalSize)
+		default:
+			return nil
+		}
+		return wrong
+	}
+	return nil
 }
 
 // checkFailures returns what is wrong with the failures of a step.

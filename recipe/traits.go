@@ -33,6 +33,7 @@ type Traits struct {
 	Seed    *uint64 // of its own, instead of the recipe's
 	Selects bool    // it says which samples of a source come, and not in which order
 	Divides bool    // by what they are, and so before anything orders them
+	Lanes   int     // into which the order is divided; 0: it says nothing of them
 	Lists   int64   // batches of which a sampler gives the samples as lists; 0: it gives none
 	Notes   string  // for people, after the number of samples: "shuffled again in each epoch"
 }

@@ -97,7 +97,7 @@ func (g *Gathered) Add(_ context.Context, v pipe.Held[*record.Record], e *pipe.E
 	if g.Rows == 0 && len(g.held) > 0 && g.held[0].Value.ID.Pos != v.Value.ID.Pos { // the last of that list is lost
 		g.emit(e)
 	}
-	if g.held = append(g.held, v); len(g.held) == g.Rows || g.Rows == 0 && v.Value.InList == v.Value.OfList-1 {
+	if g.held = append(g.held, v); len(g.held) == g.Rows || v.Value.EndsRound || g.Rows == 0 && v.Value.InList == v.Value.OfList-1 {
 		g.emit(e)
 	}
 	return nil

@@ -38,8 +38,11 @@ func Compile(p fuse.Plan, t Target) (*Program, error) {
 	}
 	out.Samples, out.Exact = first.line.epoch()
 	out.Batches, out.Exact = last.epoch()
+	if t.Lanes != nil {
+		out.Batches, out.Exact = t.Lanes.rounds(last)
+	}
 
-	j := joiner{&t, out, &err}
+	j := joiner{Target: &t, Program: out, wrong: &err}
 	var of counted
 	if out.Flow, of = j.join(last, false); err == nil {
 		taken(of, last.needs(), t.Prefetch)

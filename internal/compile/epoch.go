@@ -3,17 +3,29 @@ package compile
 import (
 	"math"
 	"slices"
+
+	"github.com/headrace/headrace/internal/source"
 )
 
 // epoch returns the number of samples in an epoch of the line, on this rank, when none is
 // lost. If it is not exact, it is an upper bound.
-func (n *line) epoch() (samples int64, exact bool) {
+func (n *line) epoch() (samples int64, exact bool) { return n.epochOf(ofRank) }
+
+// part counts the samples of an epoch that belong to a rank, or to a lane.
+type part struct {
+	source func(*source.Listing) int64
+	merge  func(*line) int64 // that ends after a number of them
+}
+
+var ofRank = part{(*source.Listing).Expected, func(n *line) int64 { return n.most }}
+
+func (n *line) epochOf(p part) (samples int64, exact bool) {
 	switch {
 	case n.source != nil:
-		return n.source.Expected() * max(1, n.clips), true
+		return p.source(n.source) * max(1, n.clips), true
 	case n.batches != nil:
-		if samples, exact = n.batches.epoch(); slices.ContainsFunc(n.steps, step.unbatches) {
-			samples, exact = n.batches.taken()
+		if samples, exact = n.batches.epochOf(p); slices.ContainsFunc(n.steps, step.unbatches) {
+			samples, exact = n.batches.taken(p)
 		}
 		return samples * max(1, n.clips), exact
 	}
@@ -21,7 +33,7 @@ func (n *line) epoch() (samples int64, exact bool) {
 	exact = n.merge.Until != "shortest" || n.merge.Order == "round_robin"
 	turns := int64(math.MaxInt64)
 	for i, of := range n.of {
-		s, known := of.epoch()
+		s, known := of.epochOf(p)
 		exact = exact && known
 		samples += s
 		if k := int64(len(n.of)); s < math.MaxInt64/k-k { // the first turn for which this one has nothing left
@@ -33,15 +45,17 @@ func (n *line) epoch() (samples int64, exact bool) {
 		return min(samples, turns), exact
 	}
 	if n.most > 0 {
-		samples = min(samples, n.most)
+		samples = min(samples, p.merge(n))
 	}
 	return samples, exact
 }
 
 // epoch returns the number of batches in an epoch of the section, when nothing is lost.
 // If it is not exact, it is an upper bound.
-func (s *section) epoch() (batches int64, exact bool) {
-	samples, exact := s.line.epoch()
+func (s *section) epoch() (batches int64, exact bool) { return s.epochOf(ofRank) }
+
+func (s *section) epochOf(p part) (batches int64, exact bool) {
+	samples, exact := s.line.epochOf(p)
 	rows := int64(s.Rows)
 	switch {
 	case s.plan.Single:
@@ -67,8 +81,8 @@ func (s *section) needs() int {
 }
 
 // taken returns the number of samples that come into batches.
-func (s *section) taken() (samples int64, exact bool) {
-	if samples, exact = s.line.epoch(); s.plan.Batch.DropLast && !s.Groups {
+func (s *section) taken(p part) (samples int64, exact bool) {
+	if samples, exact = s.line.epochOf(p); s.plan.Batch.DropLast && !s.Groups {
 		samples -= samples % int64(s.Rows)
 	}
 	return samples, exact && !s.Groups

@@ -15,11 +15,16 @@ type joiner struct {
 	*Target
 	*Program
 	wrong *error // why there is no pipeline
+	lane  *lane  // whose stages these are; nil: they are all lanes'
 }
 
 // join makes the pipeline of a section. Later says whether its batches may have to wait
 // for bytes after it.
 func (j joiner) join(s *section, later bool) (pipe.Flow[*batch.Batch], counted) {
+	if j.Lanes != nil && j.lane == nil {
+		return j.inRounds(s, later)
+	}
+	s = j.own(s)
 	in := j.line(samples{}, s.line, later || s.end.Replaces || s.plan.Batch.Lists)
 	if python := s.end.Calls(); python != nil {
 		in = j.count(in, s.plan.Last.Name())
@@ -97,7 +102,7 @@ func (j joiner) line(in samples, n *line, later bool) samples {
 	switch {
 	case n.source != nil:
 		j.note(n.source.Name, 1, n.source.Names)
-		in.Flow = pipe.Discard(pipe.From(n.source.Name, n.source), j.Env.Drop)
+		in.Flow = pipe.Discard(pipe.From(n.source.Name, j.listing(n.source)), j.Env.Drop)
 		if j.Counts && n.source.Iterated() {
 			in.counted = counted{by: j.limit(), each: 1, workers: 1}
 			n.source.Limit = in.by
@@ -140,7 +145,7 @@ func (j joiner) stage(in samples, s *stage, later bool) samples {
 	}
 	if s.aggregate != nil {
 		j.note(s.name, 1, s.steps)
-		made := pipe.Aggregate(in.Flow, s.aggregate.Aggregator, pipe.AggregateOpts{Name: s.name, Failures: s.losses})
+		made := pipe.Aggregate(in.Flow, j.aggregator(s), pipe.AggregateOpts{Name: s.name, Failures: s.losses})
 		in.Flow = pipe.Discard(made, j.Env.Drop)
 		return j.recount(in, "after "+s.name, in.counted)
 	}
@@ -149,7 +154,8 @@ func (j joiner) stage(in samples, s *stage, later bool) samples {
 		in.Flow = pipe.Discard(pipe.Aggregate(in.Flow, s.stacking.Gather, pipe.AggregateOpts{
 			Name: "group " + s.name, Buffer: 1, DropLast: s.stacking.DropLast}), s.stacking.Drop)
 	}
-	o := pipe.Opts{Name: s.name, Workers: j.Workers, Buffer: keptReady, Ordered: keepsOrder(s.order, j.inOrder(later)), Failures: s.losses}
+	o := pipe.Opts{Name: s.name, Workers: j.Workers, Buffer: j.ready(keptReady),
+		Ordered: keepsOrder(s.order, j.inOrder(later)), Failures: s.losses}
 	// Only stages that compute pass the gate: one that waits would keep a core idle.
 	switch {
 	case s.python != nil:
@@ -163,11 +169,11 @@ func (j joiner) stage(in samples, s *stage, later bool) samples {
 		j.Computing = append(j.Computing, s.name)
 	}
 	if s.buffers {
-		o.Buffer = o.Workers
+		o.Buffer = j.ready(o.Workers)
 	}
 	j.note(s.name, o.Workers, s.steps)
 	if s.expand != nil {
-		in.Flow = pipe.Discard(pipe.FlatMap(in.Flow, s.expand, o), j.Env.Drop)
+		in.Flow = pipe.Discard(pipe.FlatMap(in.Flow, j.sequence(s), o), j.Env.Drop)
 		in.Flow = j.lineUp(in.Flow, s, later)
 		return j.recount(in, "after "+s.name, in.counted)
 	}
@@ -198,7 +204,7 @@ func (j joiner) merge(n *line, later bool) samples {
 		flows, before = append(flows, in.Flow), append(before, in.counted)
 	}
 	j.note(n.merge.Name, 1, []string{n.merge.Name})
-	o := pipe.MergeOpts{Name: n.merge.Name, Buffer: keptReady, Order: mergeOrders[n.merge.Order], Items: n.most, FailFast: true}
+	o := pipe.MergeOpts{Name: n.merge.Name, Buffer: keptReady, Order: mergeOrders[n.merge.Order], Items: j.most(n), FailFast: true}
 	if n.merge.Until == "shortest" {
 		o.Until = pipe.Shortest
 	}

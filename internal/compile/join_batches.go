@@ -70,7 +70,6 @@ func (j joiner) group(of samples, s *section, later bool) (pipe.Flow[*batch.Batc
 	p, end := s.plan, s.end
 	step := p.Last.Names[len(p.Last.Names)-1]
 	together := pipe.AggregateOpts{Name: "group " + step, Buffer: j.Workers, DropLast: p.Batch.Pack == nil && p.Batch.DropsLast()}
-	length := func(it *record.Record) int { return it.Length }
 	j.note(together.Name, 1, nil)
 
 	switch {
@@ -79,7 +78,7 @@ func (j joiner) group(of samples, s *section, later bool) (pipe.Flow[*batch.Batc
 		return fillGroups(j, pipe.Aggregate(in, group.Lists(list), together), s, later, of.counted,
 			func(int) *batch.Form { return &s.Layout.Forms[0] })
 	case p.Batch.Pack != nil:
-		begin, err := packing(s, length)
+		begin, err := packing(s)
 		if err != nil {
 			return j.fail(err)
 		}
@@ -99,13 +98,13 @@ func (j joiner) group(of samples, s *section, later bool) (pipe.Flow[*batch.Batc
 			o.Sizes = append(o.Sizes, f.Rows)
 		}
 		if end.Grouping.By >= 0 {
-			begin, err := group.BucketsOf(length, extentsOf(end.Grouping), o)
+			begin, err := group.BucketsOf(lengthOf, extentsOf(end.Grouping), o)
 			if err != nil {
 				return j.fail(err)
 			}
 			return fillGroups(j, pipe.Aggregate(in, begin, together), s, later, of.counted, s.Layout.OfExtents)
 		}
-		begin, err := group.Buckets(length, o)
+		begin, err := group.Buckets(lengthOf, o)
 		if err != nil {
 			return j.fail(err)
 		}
@@ -135,10 +134,10 @@ func extentsOf(g *batch.Grouping) func(int, []pipe.Held[*record.Record]) []int {
 }
 
 // packing makes what puts samples into rows.
-func packing(s *section, length func(*record.Record) int) (func() pipe.Aggregator[*record.Record, group.Row[*record.Record]], error) {
+func packing(s *section) (func() pipe.Aggregator[*record.Record, group.Row[*record.Record]], error) {
 	p, g := s.plan.Batch.Pack, s.end.Grouping
 	lengths := p.Rows(s.plan.Schema)
-	of := group.Packed[*record.Record]{Length: length, ID: batch.Name, Domain: g.Domain}
+	of := group.Packed[*record.Record]{Length: lengthOf, ID: batch.Name, Domain: g.Domain}
 	of.Other = func(it *record.Record, i int) int { return min(g.Length(it.Values, 1+i), lengths[1+i]) }
 	if g.Cut != nil {
 		of.Cut = g.Cut.Head
@@ -147,6 +146,8 @@ func packing(s *section, length func(*record.Record) int) (func() pipe.Aggregato
 }
 
 var fits = map[string]group.Fit{"best": group.BestFit, "first": group.FirstFit, "wrap": group.Wrap, "best-wrap": group.BestWrap}
+
+func lengthOf(it *record.Record) int { return it.Length }
 
 // fail notes why there is no flow.
 func (j joiner) fail(err error) (none pipe.Flow[*batch.Batch], of counted) {

@@ -219,7 +219,7 @@ func (b *builder) unbatch(p fuse.Part) error {
 	b.Schema, b.Columns.Rows = out, false
 	known := facts{uneven: true}
 	if b.line.batches != nil {
-		b.samples, _ = b.line.batches.taken()
+		b.samples, _ = b.line.batches.taken(ofRank)
 		known.makes = b.line.batches.Layout.Whole // of as many rows as the function likes
 		known.uncounted = known.makes
 	}

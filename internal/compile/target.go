@@ -14,6 +14,7 @@ type Target struct {
 	Sources  []*source.Listing // of the plan, in its order
 	Begins   []*source.Listing // those of them that are in no mix, and mixes that are in none
 	Sections []Section         // what makes batches, in the order of the recipe: the plan itself is the last
+	Lanes    *Lanes            // of the order that the rank has; nil: it has one line of stages
 	Lane     *budget.Lane      // of samples whose batch is on its way
 	Policies core.Policies
 	Gate     *pipe.Gate // of what computes

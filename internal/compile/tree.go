@@ -40,7 +40,7 @@ func (b *builder) merge(m *fuse.Merge) error {
 	b.Memory, b.samples = nil, samples
 	// A sample that is read again takes the way of its own source.
 	b.path = []core.PathStep{{Do: func(ctx context.Context, it *record.Record) (*record.Record, error) {
-		return env.Follow(ctx, it, ways[it.Source])
+		return env.Follow(ctx, it, ways[it.Source.Base()])
 	}}}
 	return nil
 }

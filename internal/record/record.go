@@ -44,6 +44,8 @@ type Record struct {
 
 	InList, OfList int // its place in a list that is a batch, from 0, and how many that has; 0: the sampler gives none
 
+	EndsRound bool // it is the last of a round of lanes, and no more come into its batch
+
 	Group  int // the kind of batch that it fits into, if there are several
 	Length int // of its sequences, if batches are made by length
 }
@@ -70,6 +72,7 @@ type Source struct {
 	Draws   uint64       // its number in random draws
 	First   int64        // the index of its first sample among those of all sources
 	Lane    *budget.Lane // where its samples wait for bytes
+	Whole   *Source      // the source of which this is a lane's share; nil: it is no share
 	Samples int64
 	Key     func(index int64) string // a sample's name for people
 	Path    string                   // what it is called in a mix: "web", or "code/python" in a mix in a mix
@@ -77,6 +80,14 @@ type Source struct {
 	// Among returns what may come instead of a sample of an epoch: one of n. nil:
 	// any of Samples.
 	Among func(epoch int) (n int64, at func(int64) int64)
+}
+
+// Base returns the source, or that of which it is a share.
+func (s *Source) Base() *Source {
+	if s.Whole != nil {
+		return s.Whole
+	}
+	return s
 }
 
 // Record returns the sample at a position, not read yet.

@@ -27,6 +27,7 @@ type Extent struct {
 	From   state.State                                               // what is gone on from; nil sources: the beginning
 	Steps  int64                                                     // batches that an epoch must have; 0: as many as there are
 	Total  int64                                                     // samples of all sources
+	Lanes  order.Lanes                                               // of the order; none: ranks have shares of it
 	Makes  bool                                                      // several samples may be made of one
 
 	Changed map[string]func(was string) error // what is different about the shards of a source

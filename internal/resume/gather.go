@@ -23,6 +23,9 @@ func Gather(records []state.State, own Extent, of func(world, rank int) (Extent,
 	if err := g.add(records); err != nil {
 		return state.State{}, err
 	}
+	if own.Lanes.Count > 0 {
+		return g.lanes()
+	}
 	return g.join()
 }
 

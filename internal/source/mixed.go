@@ -211,7 +211,10 @@ func (m *Mixed) record(l *Listing, epoch int, pos int64) *record.Record {
 func (l *Listing) of(t taken, epoch int, pos int64) *record.Record {
 	r := t.from.Record(epoch, pos, t.index)
 	r.ID.Source = l.Name // whose position it is
-	r.Turn = t.turn + 1  // it may come several times in an epoch, and draws something else each time
+	if l.Whole != nil {
+		r.StandIn(l.Lane, pos) // for of each lane the oldest is admitted
+	}
+	r.Turn = t.turn + 1 // it may come several times in an epoch, and draws something else each time
 	return r
 }
 

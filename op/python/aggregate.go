@@ -156,12 +156,23 @@ func (g *AggregateFunction) Aggregator() pipe.Aggregator[*record.Record, *record
 	return &collector{AggregateFunction: g}
 }
 
+// InLane returns what makes the same for the samples of a lane, with an object that is
+// its own. Objects of all lanes have one worker, which none may keep while it waits for
+// its turn.
+func (g *AggregateFunction) InLane(number int) func() pipe.Aggregator[*record.Record, *record.Record] {
+	return func() pipe.Aggregator[*record.Record, *record.Record] {
+		return &collector{AggregateFunction: g, object: number, whole: true}
+	}
+}
+
 // collector is the object in one epoch. What it gives for a sample is made of all samples
 // since it gave something last; what flush gives at the end, too, and where there are
 // none, of those that it gave something for last. So it is finished with them, and they
 // come again until it is.
 type collector struct {
 	*AggregateFunction
+	object int  // of the worker's
+	whole  bool // what it gives is taken from the worker before it is handed on
 	from   pipe.Memory
 	newest *record.Record // that it was given; nil: none
 	made   int64          // how many samples it has made since
@@ -183,6 +194,7 @@ func (c *collector) Add(ctx context.Context, v pipe.Held[*record.Record], e *pip
 	it := v.Value
 	call := c.Call(it)
 	defer c.Done(call)
+	call.Object = c.object
 	if call.Begin = c.newest == nil; call.Begin && c.from.State != "" {
 		call.State = []byte(c.from.State)
 	}
@@ -210,7 +222,7 @@ func (c *collector) Flush(ctx context.Context, e *pipe.Emitter[*record.Record, *
 	key := c.Env.RandomKey(c.newest)
 	c.ending = true
 	call := &extern.Call{ID: c.newest.ID, Key: c.newest.Key,
-		Random: [2]uint64{key.Uint64(c.DrawID, 2), key.Uint64(c.DrawID, 3)}, Flush: true}
+		Random: [2]uint64{key.Uint64(c.DrawID, 2), key.Uint64(c.DrawID, 3)}, Flush: true, Object: c.object}
 	err := c.stream(ctx, call, e)
 	if err == nil {
 		c.end()
@@ -235,9 +247,12 @@ func (c *collector) stream(ctx context.Context, call *extern.Call, e *pipe.Emitt
 	defer room.Release()
 
 	var misfit error
+	var taken []*record.Record
 	err = c.Pool.Stream(ctx, call, func(out []extern.Value) error {
 		child, err := c.child(ctx, out)
 		switch {
+		case err == nil && misfit == nil && c.whole:
+			taken = append(taken, child)
 		case err == nil && misfit == nil:
 			c.give(e, child)
 		case err == nil:
@@ -248,6 +263,9 @@ func (c *collector) stream(ctx context.Context, call *extern.Call, e *pipe.Emitt
 		return ctx.Err()
 	})
 
+	for _, child := range taken {
+		c.give(e, child)
+	}
 	if len(call.State) > 0 {
 		c.state = string(call.State)
 	}

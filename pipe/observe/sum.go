@@ -105,3 +105,36 @@ func addBuckets(a []Bucket, times int64, b []Bucket) (sum []Bucket) {
 	}
 	return sum
 }
+
+// Folded returns the same numbers with stages, and queues, of one name added up.
+func (s Stats) Folded() Stats {
+	all := s
+	all.Stages, all.Queues = nil, nil
+	stages, queues := map[string]int{}, map[[2]string]int{}
+	for _, t := range s.Stages {
+		i, known := stages[t.Name]
+		if !known {
+			stages[t.Name] = len(all.Stages)
+			all.Stages = append(all.Stages, t)
+			continue
+		}
+		sum := &all.Stages[i]
+		times, sampled, hands := addBuckets(sum.Times, 1, t.Times), sum.Sampled || t.Sampled, sum.InFlightPerWorker
+		counters.Merge(sum, t)
+		sum.Sampled, sum.InFlightPerWorker = sampled, hands
+		*sum = sum.WithTimes(times)
+	}
+	for _, q := range s.Queues {
+		i, known := queues[[2]string{q.From, q.To}]
+		if !known {
+			queues[[2]string{q.From, q.To}] = len(all.Queues)
+			all.Queues = append(all.Queues, q)
+			continue
+		}
+		sum := &all.Queues[i]
+		mean := sum.Mean + q.Mean // there is as much in all together
+		counters.Merge(sum, q)
+		sum.Mean = mean
+	}
+	return all
+}

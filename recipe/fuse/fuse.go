@@ -38,7 +38,7 @@ func plan(r recipe.Recipe, separate bool) (Plan, error) {
 		f.plan.Single, f.plan.Schema, f.plan.Rows = true, c.schema, c.schema
 		f.plan.Batch, f.plan.Last = recipe.Batches{Size: 1}, Part{Names: []string{Deliver}}
 	}
-	f.plan.Samples = c.flow
+	f.plan.Samples, f.plan.Lanes = c.flow, f.lanes
 	return f.plan, nil
 }
 
@@ -49,6 +49,7 @@ type fuser struct {
 	schemas  []sample.Schema // of what the steps give
 	at       int             // the step at hand, as recipe.All counts
 	plan     Plan            // but its Samples
+	lanes    int             // that a step has asked for
 }
 
 // chain is as much of a chain as has been put together.
@@ -90,6 +91,9 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 	}
 	t, op := recipe.TraitsOf(s.Args), placeOf(s)
 	switch {
+	case t.Lanes > 0:
+		f.lanes = t.Lanes
+		return nil
 	case t.Merging != nil:
 		return f.merge(c, s, t)
 	case t.Routing != nil:

@@ -21,6 +21,8 @@ type Plan struct {
 
 	Batch recipe.Batches // how they come into batches
 
+	Lanes int // into which the order is divided, as the recipe says; 0: it says nothing
+
 	Single bool // nothing makes batches: each sample is given out by itself, as if it were a batch of one
 }
 

@@ -42,6 +42,7 @@ type Call struct {
 	Rows   int         // Collate: number of samples
 	Flush  bool        // Aggregate: flush() is called, without a sample
 	Begin  bool        // Aggregate: a new object is made before, which the calls that follow are for, too
+	Object int         // Aggregate: which of the worker's objects is called; they share nothing
 
 	// Room is, by output, memory that the result is to be written into. Where that lies
 	// in the heap, or in a segment that the pool knows of, the worker writes there,

@@ -30,7 +30,7 @@ func (k *Pack) begin(number uint32, random, epochs, all bool) {
 	if epochs {
 		flags |= message.WithEpoch
 	}
-	if k.of.Kind == Index || k.of.Kind == Iterate || k.of.Chain.Reads() {
+	if k.of.Kind == Index || k.of.Kind == Iterate || k.of.Chain.Reads() || first.Object > 0 {
 		flags |= message.WithIndex
 	}
 	if k.tasks[0].Yield != nil {
@@ -60,6 +60,10 @@ func (k *Pack) begin(number uint32, random, epochs, all bool) {
 	}
 	if flags&message.WithIndex != 0 {
 		for _, j := range k.tasks {
+			if k.of.Kind == Aggregate {
+				k.ints = word(k.ints, uint64(j.Call.Object))
+				continue
+			}
 			k.ints = word(k.ints, uint64(j.Call.ID.Index))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 // An origin is a stage, as far as its failures have to know it.
 type Origin struct {
 	Stage string       // its name
+	Key   string       // what a state calls it
 	Rank  int          // steps from the consumer
 	Lost  atomic.Int64 // items that failed in it, counted when the consumer learns of them, as the state does
 }
@@ -34,9 +35,9 @@ type ItemFailure struct {
 }
 
 // CountedBy tells the run's tracker whose policy has counted a loss.
-func (f *Failure) CountedBy() (stage string) {
+func (f *Failure) CountedBy() (key string) {
 	if f.Counted {
-		return f.From.Stage
+		return f.From.Key
 	}
 	return ""
 }

@@ -53,7 +53,7 @@ func TestCountersFollowThePolicy(t *testing.T) {
 			Rate:  rapid.SampledFrom([]float64{0, 0.25, 0.5, 1}).Draw(rt, "rate"),
 			After: rapid.IntRange(0, 8).Draw(rt, "after"),
 		}
-		c, from := Counter{Policy: p}, &Origin{Stage: "map"}
+		c, from := Counter{Policy: p}, &Origin{Stage: "map", Key: "map"}
 		seen, lost, judged := int64(0), int64(0), false
 		for range rapid.IntRange(1, 20).Draw(rt, "items") {
 			within := func() bool {
@@ -131,7 +131,7 @@ func TestCountersGoOnWithAState(t *testing.T) {
 
 // A loss knows what it became a part of, and who counted it.
 func TestPartsAreFailures(t *testing.T) {
-	f := (&Origin{Stage: "map"}).NewFailure(io.EOF)
+	f := (&Origin{Stage: "map", Key: "map"}).NewFailure(io.EOF)
 	if p := Part(progress.LostInput{Of: progress.Single(7), Why: f}); p.Failure != f || p.Lineage.Lo != 7 || f.CountedBy() != "" {
 		t.Errorf("%+v", p)
 	}

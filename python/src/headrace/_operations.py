@@ -56,6 +56,21 @@ class Operations:
         def _with(self, op: str, args: dict[str, Any]) -> Pipeline: ...
         def _image(self, op: str, field: str | None, fields: Some | None, args: dict[str, Any]) -> Pipeline: ...
 
+    def lanes(self, count: int) -> Pipeline:
+        """Say into how many lanes the order is divided, so that global batches depend on no number of ranks.
+
+            .lanes(64)
+
+        A lane is a fixed share of the order. Steps that hold or drop samples, such as `filter`, `pack` or `merge`, do so in each lane
+        apart, and a global batch has equally many rows of each. It needs a batch with `global_size`, which the number must divide. By
+        default there are as many lanes as divide it, up to 256. Choose the number for the largest number of ranks that will ever train with
+        these batches.
+
+        Args:
+            count: lanes.
+        """
+        return self._with("lanes", {"count": integer("count", count)})
+
     def shard(self, index: int, count: int) -> Pipeline:
         """Use every n-th sample: one of n equal parts.
 

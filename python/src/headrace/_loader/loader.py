@@ -590,6 +590,10 @@ class Loader:
         epoch = run.frontier.epoch if epoch is None else epoch
         return preview(run.request, n, epoch, columns, tile)
 
+    def explain(self) -> str:
+        """What runs, as text for people: the steps, and what another number of ranks changes about its batches."""
+        return f"{self._pipeline!r}\n\n{self._run.opened['ranks']}"
+
     def __repr__(self) -> str:
         from .shown import text
 

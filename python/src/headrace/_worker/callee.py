@@ -46,6 +46,8 @@ class Callee:
         if isinstance(self.object, type):
             self.object = self.object()  # set-up, once for each worker
         self._fresh = self.kind == "aggregate"  # nobody has used the object yet
+        self._number = 0  # of the object
+        self._others: dict[int, tuple[Any, bool]] = {}  # by their numbers those whose turn it is not, and whether nobody has used them
         target = self.object
         if self.kind == "aggregate":
             for method in ("accumulate", "flush"):
@@ -128,6 +130,12 @@ class Callee:
 
     def close(self, closed: set[int]) -> None:
         """Have the user's object end, unless that is among those that have. An async `close` is waited for."""
+        self._close_own(closed)
+        others, self._others = self._others, {}
+        for made, _ in others.values():
+            self.end(made)
+
+    def _close_own(self, closed: set[int]) -> None:
         result = self.ending(closed)
         if hasattr(result, "__await__"):
             event_loop().run_until_complete(result)
@@ -153,10 +161,20 @@ class Callee:
         pristine = copy.deepcopy(self.object)
         return lambda: copy.deepcopy(pristine)
 
+    def turn_to(self, number: int) -> None:
+        """Go on with another of the objects that gather samples, which is made when its turn first comes."""
+        if number == self._number:
+            return
+        assert self.again is not None  # as for every aggregator
+        self._others[self._number] = self.object, self._fresh
+        made, self._fresh = self._others.pop(number, None) or (self.again(), True)
+        self._number, self.object, self.target = number, made, made.accumulate
+        self.epochs = epochs_of(made)
+
     def renew(self) -> None:
         """Begin with a new object."""
         if not self._fresh and self.again is not None:
-            self.close(set())
+            self._close_own(set())
             self.object = self.again()
             self.target = self.object.accumulate if self.kind == "aggregate" else self.object
             if self.kind == "aggregate":

@@ -138,8 +138,10 @@ class Streams:
     def begin(self, task: Task, row: tuple[Any, ...]) -> Iterator[Any]:
         """An iterator over the samples that a call gives."""
         callee, setup = self.callee, self.setup
-        if callee.kind == "aggregate" and task.flags & AS_FRESH:
-            callee.renew()
+        if callee.kind == "aggregate":
+            callee.turn_to(0 if task.index is None else task.index[0])
+            if task.flags & AS_FRESH:
+                callee.renew()
         if callee.epochs is not None and task.epochs is not None:
             callee.epochs.enter(task.epochs[0])
             self.entered = True

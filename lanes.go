@@ -1,0 +1,206 @@
+package headrace
+
+import (
+	"fmt"
+
+	"github.com/headrace/headrace/internal/compile"
+	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/pipe"
+	"github.com/headrace/headrace/recipe"
+)
+
+// lanes divide an order among ranks. Each of a rank's lanes is a line of stages of its
+// own, with the share of the sources that a rank has in a world of as many ranks as lanes.
+type lanes struct {
+	order.Lanes
+	first, end int
+	agree      bool                // ranks must have equally many batches, and nothing else makes them
+	of         [][]*source.Listing // of each of the rank's lanes, in the order of the recipe
+}
+
+// any reports whether there are lanes. Without, a rank is one line of stages.
+func (l lanes) any() bool { return l.Count > 0 }
+
+// rows returns the rank's rows of a full global batch.
+func (l lanes) rows() int { return (l.end - l.first) * l.Each }
+
+// divide gives a rank its lanes of the listed sources, if steps hold, drop or make
+// samples before global batches. Samples that pass one by one need no lanes: their rows
+// follow from their places in the order.
+func (l *listing) divide(d design) error {
+	asked := d.plan.Lanes
+	if why := l.apart(d); why != "" {
+		if asked > 0 {
+			return fmt.Errorf("%w: lanes(%d): %s", ErrConfig, asked, why)
+		}
+		return nil
+	}
+	if asked == 0 && !l.holds(d) {
+		return nil
+	}
+	batch := d.plan.Batch.GlobalSize
+	all, err := order.LanesOf(batch, asked)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	first, end, err := all.Of(l.rank, l.world, l.uneven)
+	if err != nil {
+		return refuseRanks(all, batch, l.world, err)
+	}
+
+	l.lanes = lanes{Lanes: all, first: first, end: end, agree: d.config.mustAgree()}
+	for lane := first; lane < end; lane++ {
+		var mine []*source.Listing
+		for _, s := range l.begins {
+			mine = append(mine, s.InLane(l.share(s, lane)))
+		}
+		l.of = append(l.of, mine)
+	}
+	return nil
+}
+
+// share returns a lane's share of a source's order.
+func (l *listing) share(s *source.Listing, lane int) order.Split {
+	return l.ofLane(lane).divided(s.Places(), l.Count, lane)
+}
+
+// as returns the listing of a rank of another world.
+func (l listing) as(world, rank int) listing {
+	l.world, l.rank, l.of = world, rank, nil
+	if l.any() {
+		l.first, l.end, _ = l.Lanes.Of(rank, world, true)
+	}
+	return l
+}
+
+// ofLane returns the division of a lane.
+func (l *listing) ofLane(lane int) division {
+	d := l.division
+	d.world, d.rank, d.uneven = l.lanes.Count, lane, !l.fills(lane)
+	return d
+}
+
+// fills reports whether a lane is filled up with samples from the epoch's start: the
+// first of a rank that would lack the last batch, if every rank needs one.
+func (l *listing) fills(lane int) bool {
+	if !l.agree || lane != l.lanes.first {
+		return false
+	}
+	rounds := func(lane int) (n int64) {
+		d := l.division
+		d.world, d.rank, d.uneven = l.lanes.Count, lane, true
+		for _, s := range l.begins {
+			n += d.divided(s.Places(), l.Count, lane).Len()
+		}
+		return (n + int64(l.Each) - 1) / int64(l.Each)
+	}
+	return rounds(lane) < rounds(0)
+}
+
+// apart returns the reason for which global batches depend on the ranks; "": they do not.
+func (l *listing) apart(d design) string {
+	switch {
+	case d.plan.Batch.GlobalSize == 0:
+		return "batches are not global"
+	case d.config.Order != InputOrder || d.recipe.Overtakes():
+		return `samples overtake each other with order="completion"`
+	case d.plan.Batch.Buckets != nil:
+		return "a bucket is padded to the longest sample of a rank"
+	case l.iterated() != nil:
+		return fmt.Sprintf("each rank iterates over an object of its own in %q: give the source a length", l.iterated().Name)
+	}
+	for _, m := range d.plan.Samples.Merges() {
+		if m.Order == "arrival" {
+			return fmt.Sprintf("%q takes samples as they arrive", m.Name)
+		}
+	}
+	return ""
+}
+
+// holds reports whether steps hold, drop or make samples before they come into batches.
+func (l *listing) holds(d design) bool {
+	if d.plan.Samples.Batches != nil || l.several || l.multiplies || d.plan.Batch.Policy() {
+		return true
+	}
+	for _, s := range d.recipe.All() {
+		if recipe.TraitsOf(s.Args).Count == recipe.Fewer {
+			return true
+		}
+	}
+	return false
+}
+
+// refuseRanks returns the error for ranks that cannot share the lanes, with a remedy.
+func refuseRanks(all order.Lanes, batch, world int, err error) error {
+	if batch%world == 0 {
+		return fmt.Errorf("%w: %w: write .lanes(%d) before the batch, or the number of the largest cluster that is "+
+			"ever to have these batches; other lanes make other batches", ErrConfig, err, lanesFor(batch, world))
+	}
+	var fit []int
+	for n := 1; n <= all.Count; n++ {
+		if all.Count%n == 0 {
+			fit = append(fit, n)
+		}
+	}
+	return fmt.Errorf("%w: %w: use one of %v ranks, or uneven=True where ranks may have different numbers of rows, "+
+		"or a global_size that %d divides", ErrConfig, err, fit, world)
+}
+
+// lanesFor returns the largest number of lanes up to the usual one that so many ranks
+// divide, or the number of ranks.
+func lanesFor(batch, world int) int {
+	usual, _ := order.LanesOf(batch, 0)
+	for n := usual.Count; n > world; n-- {
+		if batch%n == 0 && n%world == 0 {
+			return n
+		}
+	}
+	return world
+}
+
+// keyed calls a function for each source with its key in runs and states: its name, or
+// that of each of its lanes.
+func (l listing) keyed(each func(key string, s *source.Listing)) {
+	if !l.any() {
+		for _, s := range l.begins {
+			each(s.Name, s)
+		}
+	}
+	for i, all := range l.of {
+		for _, s := range all {
+			each(pipe.LaneOf(s.Name, l.first+i), s)
+		}
+	}
+}
+
+// compiled returns the lanes for the compiler; nil: there are none.
+func (l listing) compiled() *compile.Lanes {
+	if !l.any() {
+		return nil
+	}
+	return &compile.Lanes{
+		Sources: l.of, First: l.first, Count: l.Count, Each: l.Each,
+		Share: func(lane int, samples int64) int64 { return l.ofLane(lane).divided(samples, l.Count, lane).Len() },
+		Expected: func(lane int, whole *source.Listing) int64 {
+			return l.share(whole, lane).Len()
+		},
+	}
+}
+
+// told returns a sentence for people: what another number of ranks changes.
+func (l listing) told(d design) string {
+	const depend = "Another number of ranks has other batches: "
+	switch why := l.apart(d); {
+	case l.any():
+		return fmt.Sprintf("Global batches are the same for every number of ranks that divides %d, the number of lanes. "+
+			"This rank has lanes %d to %d, %d rows of each in a batch.", l.Count, l.first, l.end-1, l.Each)
+	case d.plan.Single:
+		return "Ranks share the samples of an epoch; each has others."
+	case d.plan.Batch.GlobalSize == 0:
+		return depend + "size counts the rows of one rank. global_size counts those of all, and keeps batches the same."
+	case why != "":
+		return depend + why + "."
+	}
+	return "Global batches are the same for any number of ranks: a sample's place in the order says its row."
+}

@@ -1,0 +1,215 @@
+"""Global batches that no number of ranks changes: each lane of the order holds, drops and makes samples of its own."""
+
+import itertools
+import os
+import random
+
+import numpy as np
+import pytest
+
+import headrace as hr
+
+WHOLE = os.environ.get("HEADRACE_TESTS") == "whole"
+
+
+def numbers(n, begin=0):
+    return hr.source([{"n": begin + i} for i in range(n)], gives={"n": int}, where="here")
+
+
+def keep(n):
+    return (n * 2654435761) % 7 > 2
+
+
+def several(n):
+    return [10 * n + i for i in range(n % 4)]
+
+
+def document(n):
+    return np.full(1 + n * 2654435761 % 13, n, np.int32)
+
+
+def total(batch):
+    return batch * 2
+
+
+class Sums:
+    """Sums of three, and what is left at the end."""
+
+    def __init__(self):
+        self.held = []
+
+    def accumulate(self, n):
+        self.held.append(int(n))
+        if len(self.held) == 3:
+            return self.flush()
+
+    def flush(self):
+        held, self.held = self.held, []
+        return {"n": sum(held)} if held else None
+
+    def state_dict(self):
+        return {"held": self.held}
+
+    def load_state_dict(self, state):
+        self.held = state["held"]
+
+
+def steps(draw):
+    """A pipeline of steps that hold, drop or make samples, drawn at random; of at most so many samples."""
+    p = numbers(draw.randrange(0, 90)).shuffle()
+    if draw.random() < 0.3:
+        p = hr.merge([p, numbers(draw.randrange(0, 40), 1000).shuffle()])
+    for _ in range(draw.randrange(1, 3)):
+        kind = draw.choice(["filter", "flat_map", "unbatch", "aggregate"])
+        if kind == "filter":
+            p = p.filter(keep, fields="n", where="here")
+        elif kind == "flat_map":
+            p = p.flat_map(several, fields="n", where="here", gives={"n": int})
+        elif kind == "aggregate":
+            p = p.aggregate(Sums, fields="n", where="here", gives={"n": int})
+        else:
+            p = p.batch(draw.randrange(1, 5)).map(total, fields="n", where="here", gives={"n": ("int64", (None,))}).unbatch()
+    return p
+
+
+def ended(p, draw):
+    """The pipeline with global batches at its end, their lanes, and whether those that are not full are dropped."""
+    lanes = draw.choice([1, 2, 4, 8, 12])
+    size = lanes * draw.randrange(1, 3)
+    drop = draw.random() < 0.3
+    if draw.random() < 0.5:
+        lanes = None
+    else:
+        p = p.lanes(lanes)
+    if draw.random() < 0.4:
+        p = p.map(document, fields="n", to="x", where="here", gives={"x": ("int32", (None,))}).pack(16, global_size=size, drop_last=drop)
+    else:
+        p = p.batch(global_size=size, drop_last=drop)
+    return p, lanes or size, drop
+
+
+def agreed(steps):
+    """How ranks end an epoch: each with its last sample, or all with the same batch."""
+    return {"uneven": True} if steps is None else {"steps_per_epoch": steps}
+
+
+def run(p, world, cut=None, steps=None, states=None):
+    """The global batches of an epoch, put together of those of all ranks, and where these are then."""
+    ranks, after = [], []
+    for rank in range(world):
+        with p.loader(epochs=1, rank=rank, world_size=world, workers=1 + rank % 3, **agreed(steps)) as loader:
+            if states is not None:
+                loader.load_state_dict(states)
+            over = loader.state_dict()["epoch"] > 0  # the lanes of this rank have no more
+            ranks.append([] if over else [batch["n"].tolist() for batch in itertools.islice(loader, cut)])
+            after.append(loader.state_dict())
+    return [sum(parts, []) for parts in itertools.zip_longest(*ranks, fillvalue=[])], after
+
+
+@pytest.mark.parametrize("seed", range(400 if WHOLE else 12))
+def test_global_batches_are_those_of_one_rank(seed):
+    draw = random.Random(seed)
+    p, lanes, drops = ended(steps(draw), draw)
+    if drops:
+        with p.loader(epochs=1) as loader:
+            one = [batch["n"].tolist() for batch in loader]
+        agree = len(one) or None
+    else:
+        one, agree = run(p, 1)[0], None
+    worlds = [w for w in (1, 2, 4, 8) if lanes % w == 0] if drops else [w for w in (1, 2, 3, 4, 5, 6, 8, 12) if w <= lanes]
+    if drops and not one:
+        return
+    for world in draw.sample(worlds, min(2, len(worlds))):
+        assert run(p, world, steps=agree)[0] == one
+        if len(one) > 1:
+            cut = draw.randrange(1, len(one))
+            before, states = run(p, world, cut, agree)
+            assert before == one[:cut]
+            assert run(p, draw.choice(worlds), None, agree, states)[0] == one[cut:]
+
+
+class Passing:
+    def __iter__(self):
+        return iter({"n": i} for i in range(8))
+
+
+filtered = numbers(40).filter(keep, fields="n", where="here")
+
+
+@pytest.mark.parametrize(
+    ("p", "options", "told"),
+    [
+        (filtered.lanes(3).batch(global_size=8), {}, "3 lanes, which do not divide global_size=8"),
+        (filtered.lanes(4).batch(8), {}, "end with a batch that has global_size"),
+        (filtered.lanes(0).batch(global_size=8), {}, "must be from 1|count"),
+        (filtered.lanes(4).lanes(4).batch(global_size=8), {}, "one number of lanes"),
+        (hr.merge([numbers(4).lanes(2), numbers(4)]).batch(global_size=4), {}, "inside .*lanes are of the whole recipe"),
+        (filtered.lanes(4).batch(global_size=8), {"world_size": 8, "steps_per_epoch": 1}, r"only 4 lanes: write \.lanes\(8\)"),
+        (filtered.batch(global_size=8), {"world_size": 3, "steps_per_epoch": 1}, r"3 ranks do not divide 8 lanes: use one of \[1 2 4 8\] ranks"),
+        (filtered.lanes(4).batch(global_size=8), {"order": "completion"}, "samples overtake each other"),
+        (hr.source(Passing(), gives={"n": int}, where="here").lanes(4).batch(global_size=8), {}, "give the source a length"),
+        (filtered.batch(global_size=8), {"world_size": 2}, "set steps_per_epoch"),
+    ],
+)
+def test_what_lanes_refuse(p, options, told):
+    with pytest.raises(hr.HeadraceError, match=told):
+        p.loader(epochs=1, rank=0, **options).close()
+
+
+def states_of(p, world, cuts):
+    return [run_rank(p, world, rank, cut) for rank, cut in zip(range(world), cuts, strict=True)]
+
+
+def run_rank(p, world, rank, cut):
+    with p.loader(epochs=1, rank=rank, world_size=world, uneven=True) as loader:
+        for _ in itertools.islice(loader, cut):
+            pass
+        return loader.state_dict()
+
+
+def test_states_of_lanes_that_do_not_belong_together():
+    p = filtered.lanes(4).batch(global_size=8)
+    apart = states_of(p, 2, [1, 2])
+    with p.loader(epochs=1) as loader:
+        with pytest.raises(hr.StateMismatch, match="give states of the same step of all ranks"):
+            loader.load_state_dict(apart)
+        with pytest.raises(hr.StateMismatch, match="which has the lanes 0 to 3 of 4: .* none of rank 1"):
+            loader.load_state_dict(apart[:1])
+    # Half of the ranks need the states of half of them.
+    quarters = states_of(p, 4, [1, 1, 1, 1])
+    with p.loader(epochs=1, rank=1, world_size=2, uneven=True) as loader:
+        loader.load_state_dict(quarters[2:])
+        assert loader.state_dict()["batches"] == 1
+
+
+def test_a_class_is_made_for_each_lane(tmp_path):
+    p = numbers(24).aggregate(Sums, fields="n", gives={"n": int}).lanes(4).batch(global_size=4)
+    with p.loader(epochs=2, workers=2) as loader:
+        for _ in range(2):
+            assert sorted(n for batch in loader for n in batch["n"].tolist()) == sorted(
+                sum(range(24)[lane::4][i : i + 3]) for lane in range(4) for i in (0, 3)
+            )
+
+
+def test_a_merge_in_lanes_has_as_many_batches_on_every_rank():
+    p = hr.merge([numbers(10), numbers(7, 100)]).batch(global_size=8)
+    sizes = []
+    for rank in range(4):
+        with p.loader(epochs=1, rank=rank, world_size=4) as loader:
+            sizes.append(len(list(loader)))
+            assert len(loader) == sizes[-1]
+    assert len(set(sizes)) == 1
+
+
+def test_a_loader_explains_what_ranks_change():
+    told = [
+        (filtered.batch(8), "size counts the rows of one rank"),
+        (filtered.batch(global_size=8), "divides 8, the number of lanes. This rank has lanes 0 to 7, 1 rows"),
+        (numbers(8).batch(global_size=8), "a sample's place in the order says its row"),
+        (hr.source(Passing(), gives={"n": int}, where="here").batch(global_size=8), "give the source a length"),
+        (filtered, "each has others"),
+    ]
+    for p, want in told:
+        with p.loader(epochs=1) as loader:
+            assert want in loader.explain()
+            assert "source" in loader.explain()
