@@ -57,7 +57,9 @@ class Sums:
 def steps(draw):
     """A pipeline of steps that hold, drop or make samples, drawn at random; of at most so many samples."""
     p = numbers(draw.randrange(0, 90)).shuffle()
-    if draw.random() < 0.3:
+    if draw.random() < 0.2:
+        p = hr.mix([(numbers(draw.randrange(1, 30), 2000).shuffle(), 0.7), (numbers(draw.randrange(1, 30), 3000), 0.3)])
+    elif draw.random() < 0.3:
         p = hr.merge([p, numbers(draw.randrange(0, 40), 1000).shuffle()])
     for _ in range(draw.randrange(1, 3)):
         kind = draw.choice(["filter", "flat_map", "unbatch", "aggregate"])
@@ -82,7 +84,9 @@ def ended(p, draw):
     else:
         p = p.lanes(lanes)
     if draw.random() < 0.4:
-        p = p.map(document, fields="n", to="x", where="here", gives={"x": ("int32", (None,))}).pack(16, global_size=size, drop_last=drop)
+        p = p.map(document, fields="n", to="x", where="here", gives={"x": ("int32", (None,))}).pack(
+            16, global_size=size, drop_last=drop, fit=draw.choice(["best", "first", "wrap", "best-wrap"])
+        )
     else:
         p = p.batch(global_size=size, drop_last=drop)
     return p, lanes or size, drop
