@@ -11,7 +11,8 @@ import (
 )
 
 // lanes divide an order among ranks. Each of a rank's lanes is a line of stages of its
-// own, with the share of the sources that a rank has in a world of as many ranks as lanes.
+// own, with the share of the sources that a rank has in a world of as many ranks as
+// there are lanes.
 type lanes struct {
 	order.Lanes
 	first, end int

@@ -25,14 +25,14 @@ import (
 // order lists them as help does. A folder stands for its steps that have no word here, by
 // name: a new step needs none.
 var order = strings.Fields(`
-	files read source merge mix shuffle sampler weighted route
+	files read source split merge mix shuffle sampler weighted take skip slice shard route
 	decode_image decode_npy decode_npz sound/ video/
 	map filter flat_map aggregate
 	select drop rename copy data/ boxes
 	resize resize_to_bucket center_crop random_crop random_resized_crop pad
 	random_flip random_vertical_flip rotate90 random_rotate90
 	color_jitter grayscale random_grayscale image/ normalize layout
-	batch bucket_batch pack unbatch`)
+	lanes batch bucket_batch pack unbatch`)
 
 func init() {
 	all := slices.Concat(data.Ops, flow.Ops, image.Ops, input.Ops, python.Ops, sound.Ops, video.Ops)

@@ -6,8 +6,8 @@ import (
 )
 
 // Lanes divide an order into fixed shares: lane l has the share that rank l has in a
-// world of as many ranks as lanes. A step that holds samples holds those of one lane, and each
-// rank has some of the lanes. So no result depends on the number of ranks.
+// world of as many ranks as lanes. A step that holds samples holds those of one lane, and
+// each rank has some of the lanes. So no result depends on the number of ranks.
 type Lanes struct {
 	Count int // of lanes
 	Each  int // samples, or rows, of each in a global batch

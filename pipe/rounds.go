@@ -19,7 +19,7 @@ type RoundOpts struct {
 // LaneOf returns the name of a lane's source, or other stage, in states.
 func LaneOf(stage string, lane int) string { return fmt.Sprintf("%s@%d", stage, lane) }
 
-// Rounds puts flows together that do the same with other items, the lanes of an order: a
+// Rounds joins flows that do the same with other items, the lanes of an order: a
 // round has the next items of each, in the order of the flows. A flow whose epoch is over
 // has none for the rounds that follow, and no other flow has more for that. So a round
 // depends on nothing but its number and what each flow makes, and a run of some of the
@@ -127,7 +127,7 @@ func (r *roundStage[T]) takeRounds(w *worker.Worker) (end queue.Message[T], ok b
 	return r.endEpoch(), true
 }
 
-// endRound hands on what is held, of which the newest is the last of its round.
+// endRound hands on the round, of which the newest item is the last.
 func (r *roundStage[T]) endRound(w *worker.Worker) bool {
 	if n := len(r.held); n > 0 {
 		end := &r.held[n-1].Val
@@ -141,7 +141,7 @@ func (r *roundStage[T]) endRound(w *worker.Worker) bool {
 	return r.handOn(w)
 }
 
-// handOn hands on what is held. It returns false when nothing more is needed.
+// handOn hands on the items that it holds. It returns false when nothing more is needed.
 func (r *roundStage[T]) handOn(w *worker.Worker) bool {
 	for i := range r.held {
 		w.Out.Add(1)

@@ -57,7 +57,7 @@ func (r *Run[T]) SetWorkers(stage string, n int) error {
 	return nil
 }
 
-// resized calls the stage's OnResize. SetWorkers does so for all lanes together.
+// resized calls OnResize; for lanes SetWorkers does, once.
 func (n *node) resized(workers int) {
 	if n.onResize != nil && n.lanes <= 1 {
 		n.onResize(workers)

@@ -229,7 +229,7 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 		refused(around(op.Name, fmt.Sprintf(`{%q:{"sise":3}}`, op.Name)))
 		refused(around(op.Name, fmt.Sprintf(`{%q:3}`, op.Name)))
 		for _, a := range op.Arguments() {
-			refused(around(op.Name, fmt.Sprintf(`{%q:{%q:{"x":1}}}`, op.Name, a.Name)))
+			refused(around(op.Name, fmt.Sprintf(`{%q:{%q:{"x":[{}]}}}`, op.Name, a.Name)))
 			refused(around(op.Name, fmt.Sprintf(`{%q:{%q:[[[]]]}}`, op.Name, a.Name)))
 			if a.Takes == "text" && len(a.Choices) > 0 {
 				refused(around(op.Name, fmt.Sprintf(`{%q:{%q:"something"}}`, op.Name, a.Name)))

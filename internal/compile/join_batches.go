@@ -98,13 +98,13 @@ func (j joiner) group(of samples, s *section, later bool) (pipe.Flow[*batch.Batc
 			o.Sizes = append(o.Sizes, f.Rows)
 		}
 		if end.Grouping.By >= 0 {
-			begin, err := group.BucketsOf(lengthOf, extentsOf(end.Grouping), o)
+			begin, err := group.BucketsOf(itemLength, extentsOf(end.Grouping), o)
 			if err != nil {
 				return j.fail(err)
 			}
 			return fillGroups(j, pipe.Aggregate(in, begin, together), s, later, of.counted, s.Layout.OfExtents)
 		}
-		begin, err := group.Buckets(lengthOf, o)
+		begin, err := group.Buckets(itemLength, o)
 		if err != nil {
 			return j.fail(err)
 		}
@@ -137,7 +137,7 @@ func extentsOf(g *batch.Grouping) func(int, []pipe.Held[*record.Record]) []int {
 func packing(s *section) (func() pipe.Aggregator[*record.Record, group.Row[*record.Record]], error) {
 	p, g := s.plan.Batch.Pack, s.end.Grouping
 	lengths := p.Rows(s.plan.Schema)
-	of := group.Packed[*record.Record]{Length: lengthOf, ID: batch.Name, Domain: g.Domain}
+	of := group.Packed[*record.Record]{Length: itemLength, ID: batch.Name, Domain: g.Domain}
 	of.Other = func(it *record.Record, i int) int { return min(g.Length(it.Values, 1+i), lengths[1+i]) }
 	if g.Cut != nil {
 		of.Cut = g.Cut.Head
@@ -147,7 +147,7 @@ func packing(s *section) (func() pipe.Aggregator[*record.Record, group.Row[*reco
 
 var fits = map[string]group.Fit{"best": group.BestFit, "first": group.FirstFit, "wrap": group.Wrap, "best-wrap": group.BestWrap}
 
-func lengthOf(it *record.Record) int { return it.Length }
+func itemLength(it *record.Record) int { return it.Length }
 
 // fail notes why there is no flow.
 func (j joiner) fail(err error) (none pipe.Flow[*batch.Batch], of counted) {

@@ -149,7 +149,8 @@ func (j joiner) inRounds(s *section, later bool) (pipe.Flow[*batch.Batch], count
 		return j.packedRounds(lines, s, later, rows(lines))
 	}
 
-	in := samples{Flow: pipe.Discard(pipe.Rounds(flowsOf(lines), func(it **record.Record) { (*it).EndsRound = true }, rows(lines)), j.Env.Drop)}
+	last := func(it **record.Record) { (*it).EndsRound = true }
+	in := samples{Flow: pipe.Discard(pipe.Rounds(flowsOf(lines), last, rows(lines)), j.Env.Drop)}
 	in = j.recount(in, "after "+roundsName, countsOf(lines)...)
 	if python := s.end.Calls(); python != nil {
 		in = j.count(in, s.plan.Last.Name())

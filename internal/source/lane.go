@@ -11,6 +11,7 @@ func (l *Listing) InLane(share order.Split) *Listing {
 	return &Listing{
 		Source: record.Source{Name: l.Name, Draws: l.Draws, First: l.First, Samples: l.Samples, Key: l.Key, Among: l.Among,
 			Whole: &l.Source},
-		Names: l.Names, Contents: l.Contents, Shuffle: l.Shuffle, Order: l.Order, choices: l.choices, Split: share, Scope: l.Scope, Most: l.Most,
+		Names: l.Names, Contents: l.Contents, Shuffle: l.Shuffle, Order: l.Order, choices: l.choices, Split: share,
+		Scope: l.Scope, Most: l.Most,
 	}
 }

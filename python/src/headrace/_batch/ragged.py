@@ -24,7 +24,13 @@ class Ragged(list[Any]):
     offsets: Any
 
     def apply(self, change: Any) -> Ragged:
-        """The same rows over what a function makes of the values."""
+        """The same rows over other values, such as those of a whole batch on another device.
+
+            boxes = batch["boxes"].apply(torch.from_numpy)
+
+        Args:
+            change: is passed the values of all rows, and returns as many.
+        """
         return over(change(self.values), self.offsets)
 
 

@@ -591,7 +591,13 @@ class Loader:
         return preview(run.request, n, epoch, columns, tile)
 
     def explain(self) -> str:
-        """What runs, as text for people: the steps, and what another number of ranks changes about its batches."""
+        """What runs, as text for people: the steps, and what another number of ranks changes about its batches.
+
+            print(loader.explain())
+
+        Returns:
+            Lines of text.
+        """
         return f"{self._pipeline!r}\n\n{self._run.opened['ranks']}"
 
     def __repr__(self) -> str:
