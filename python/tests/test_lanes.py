@@ -107,7 +107,7 @@ def run(p, world, cut=None, steps=None, states=None):
             over = loader.state_dict()["epoch"] > 0  # the lanes of this rank have no more
             ranks.append([] if over else [batch["n"].tolist() for batch in itertools.islice(loader, cut)])
             after.append(loader.state_dict())
-    return [sum(parts, []) for parts in itertools.zip_longest(*ranks, fillvalue=[])], after
+    return [list(itertools.chain(*parts)) for parts in itertools.zip_longest(*ranks, fillvalue=[])], after
 
 
 @pytest.mark.parametrize("seed", range(400 if WHOLE else 12))
@@ -149,7 +149,11 @@ filtered = numbers(40).filter(keep, fields="n", where="here")
         (filtered.lanes(4).lanes(4).batch(global_size=8), {}, "one number of lanes"),
         (hr.merge([numbers(4).lanes(2), numbers(4)]).batch(global_size=4), {}, "inside .*lanes are of the whole recipe"),
         (filtered.lanes(4).batch(global_size=8), {"world_size": 8, "steps_per_epoch": 1}, r"only 4 lanes: write \.lanes\(8\)"),
-        (filtered.batch(global_size=8), {"world_size": 3, "steps_per_epoch": 1}, r"3 ranks do not divide 8 lanes: use one of \[1 2 4 8\] ranks"),
+        (
+            filtered.batch(global_size=8),
+            {"world_size": 3, "steps_per_epoch": 1},
+            r"3 ranks do not divide 8 lanes: use one of \[1 2 4 8\] ranks",
+        ),
         (filtered.lanes(4).batch(global_size=8), {"order": "completion"}, "samples overtake each other"),
         (hr.source(Passing(), gives={"n": int}, where="here").lanes(4).batch(global_size=8), {}, "give the source a length"),
         (filtered.batch(global_size=8), {"world_size": 2}, "set steps_per_epoch"),
@@ -177,7 +181,7 @@ def test_states_of_lanes_that_do_not_belong_together():
     with p.loader(epochs=1) as loader:
         with pytest.raises(hr.StateMismatch, match="give states of the same step of all ranks"):
             loader.load_state_dict(apart)
-        with pytest.raises(hr.StateMismatch, match="which has the lanes 0 to 3 of 4: .* none of rank 1"):
+        with pytest.raises(hr.StateMismatch, match=r"which has the lanes 0 to 3 of 4: .* none of rank 1"):
             loader.load_state_dict(apart[:1])
     # Half of the ranks need the states of half of them.
     quarters = states_of(p, 4, [1, 1, 1, 1])
