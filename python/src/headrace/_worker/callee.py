@@ -167,7 +167,7 @@ class Callee:
             return
         assert self.again is not None  # as for every aggregator
         self._others[self._number] = self.object, self._fresh
-        made, self._fresh = self._others.pop(number, None) or (self.again(), True)
+        made, self._fresh = self._others.pop(number) if number in self._others else (self.again(), True)
         self._number, self.object, self.target = number, made, made.accumulate
         self.epochs = epochs_of(made)
 
