@@ -77,7 +77,7 @@ func places(p fuse.Plan, from listing, gathers []string) (sources map[string]Sou
 	aggregates map[string]pipe.Memory) {
 	sources = map[string]SourceState{}
 	for _, s := range from.begins {
-		at := SourceState{Samples: s.Split.Samples}
+		at := SourceState{Samples: s.Split.Samples, Of: s.Of()}
 		if s.Iterated() {
 			at = SourceState{Object: &ObjectState{}}
 		}

@@ -52,6 +52,7 @@ type State struct {
 // its epoch.
 type Source struct {
 	Samples  int64      `json:"samples"`         // in the source; 0: nobody knows, or there are none
+	Of       []int64    `json:"of,omitempty"`    // how many there were for each take, skip, slice and shard; older records have none
 	Position int64      `json:"position"`        // every position before it is finished
 	Ahead    [][2]int64 `json:"ahead,omitempty"` // half-open ranges beyond it that are finished
 	Lost     []int64    `json:"lost,omitempty"`  // positions lost in this epoch
@@ -133,6 +134,9 @@ func (s State) AppendPlace(dst []byte) []byte {
 		at := s.Sources[name]
 		dst = appendKey(dst, i, name)
 		dst = strconv.AppendInt(append(dst, `{"samples":`...), at.Samples, 10)
+		if len(at.Of) > 0 {
+			dst = appendList(append(dst, `,"of":`...), at.Of)
+		}
 		dst = strconv.AppendInt(append(dst, `,"position":`...), at.Position, 10)
 		dst = appendRanges(dst, "ahead", at.Ahead)
 		if len(at.Open) > 0 {

@@ -41,7 +41,7 @@ func TestPlacesAreWrittenAsTheRecordIs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := State{Dropped: rapid.Int64().Draw(t, "dropped"), Batches: rapid.Int64().Draw(t, "batches")}
 		s.Sources = rapid.MapOfN(name, rapid.Custom(func(t *rapid.T) Source {
-			return Source{Samples: rapid.Int64().Draw(t, "samples"), Position: rapid.Int64().Draw(t, "position"), Ahead: ranges.Draw(t, "ahead"), Open: numbers.Draw(t, "open"), Done: ranges.Draw(t, "done")}
+			return Source{Samples: rapid.Int64().Draw(t, "samples"), Position: rapid.Int64().Draw(t, "position"), Of: numbers.Draw(t, "of"), Ahead: ranges.Draw(t, "ahead"), Open: numbers.Draw(t, "open"), Done: ranges.Draw(t, "done")}
 		}), 1, 10).Draw(t, "sources")
 		s.Merges = rapid.MapOfN(name, rapid.Custom(func(t *rapid.T) pipe.Progress {
 			return pipe.Progress{Low: rapid.Int64().Draw(t, "low"), Ahead: ranges.Draw(t, "turns")}

@@ -131,6 +131,11 @@ func (e Extent) checkSources(from state.State, refuse func(string, ...any) error
 		if want := e.Begin.Sources[name].Samples; s.Samples != want && s.Samples != 0 {
 			return refuse("its source %q had %d samples, this one has %d", name, s.Samples, want)
 		}
+		for i, want := range e.Begin.Sources[name].Of {
+			if i < len(s.Of) && s.Of[i] != want { // older records have none
+				return refuse("its source %q had %d samples of which some were chosen, this one has %d", name, s.Of[i], want)
+			}
+		}
 
 		share, err := e.split(name, from.Epoch).Over(s.Done)
 		if err == nil {
@@ -244,9 +249,10 @@ func (e Extent) Settled(from state.State) state.State {
 
 	s.Sources = maps.Clone(s.Sources) // others may hold it
 	for name, at := range s.Sources {
-		at.Samples, at.Shards = e.Begin.Sources[name].Samples, e.Begin.Sources[name].Shards
+		begin := e.Begin.Sources[name]
+		at.Samples, at.Of, at.Shards = begin.Samples, begin.Of, begin.Shards
 		if at.Object == nil {
-			at.Object = e.Begin.Sources[name].Object
+			at.Object = begin.Object
 		}
 		at.Lost = slices.Compact(slices.Sorted(slices.Values(at.Lost)))
 		s.Sources[name] = at
@@ -302,7 +308,8 @@ func (e Extent) At(p pipe.State) state.State {
 	s.Sources, s.Merges, s.Parts = make(map[string]state.Source, len(p.Sources)), p.Merges, p.Parts
 	for name, at := range p.Sources {
 		s.Epoch = at.Epoch
-		place := state.Source{Samples: e.Begin.Sources[name].Samples, Shards: e.Begin.Sources[name].Shards,
+		begin := e.Begin.Sources[name]
+		place := state.Source{Samples: begin.Samples, Of: begin.Of, Shards: begin.Shards,
 			Position: at.Low, Ahead: at.Ahead, Lost: at.Lost, Open: at.Open}
 		if at.Epoch == e.From.Epoch {
 			place.Done = e.From.Sources[name].Done

@@ -15,7 +15,7 @@ import (
 func run100() Extent {
 	return Extent{Splits: map[string]order.Split{"files": {Samples: 100, Batch: 10, World: 1}},
 		Begin: state.State{Version: state.Version, Order: order.Version, Decoder: "libjpeg-turbo", Recipe: "abc", WorldSize: 1,
-			Sources: map[string]state.Source{"files": {Samples: 100}}}}
+			Sources: map[string]state.Source{"files": {Samples: 100, Of: []int64{500, 200}}}}}
 }
 
 func TestStatesThatDoNotFitAreRefusedWithTheReason(t *testing.T) {
@@ -42,6 +42,8 @@ func TestStatesThatDoNotFitAreRefusedWithTheReason(t *testing.T) {
 		`has a source "more"`:                 func(s *state.State) { s.Sources["more"] = state.Source{} },
 		"has no sources":                      func(s *state.State) { s.Sources, s.Dropped = nil, 3 },
 		`"files" had 99 samples`:              at(func(s *state.Source) { s.Samples = 99 }),
+		`"files" had 499 samples of which`:    at(func(s *state.Source) { s.Of = []int64{499, 200} }),
+		`"files" had 201 samples of which`:    at(func(s *state.Source) { s.Of = []int64{500, 201} }),
 		"position is 101":                     at(func(s *state.Source) { s.Position = 101 }),
 		"position is -1":                      at(func(s *state.Source) { s.Position = -1 }),
 		"range [5 6] is not beyond":           at(func(s *state.Source) { s.Position, s.Ahead = 10, [][2]int64{{5, 6}} }),

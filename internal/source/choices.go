@@ -20,8 +20,13 @@ type Selection interface {
 type choices struct {
 	before []Selection   // each of what the one before it leaves
 	after  []order.Range // likewise
+	of     []int64       // how many each range was chosen of
 	name   string        // of the last step that has left some out
 }
+
+// Of returns how many samples each range was chosen of, in the order of the steps; nil:
+// there are none. A source that grows may have as many in the ranges, and others.
+func (l *Listing) Of() []int64 { return l.choices.of }
 
 // Given returns how many samples there are for a step that orders them, or that says
 // which of them come before anything has ordered them.
@@ -40,6 +45,7 @@ func (l *Listing) Choose(step string, s Selection) {
 // Slice has only a range come: of the samples that are given, or, if a step before has
 // ordered these, of the order of each epoch.
 func (l *Listing) Slice(step string, r order.Range) {
+	l.choices.of = append(l.choices.of, l.Drawn())
 	if l.Order == nil && l.Shuffle == nil {
 		l.Choose(step, r.Of(l.Given()))
 		return
@@ -97,8 +103,8 @@ func (c *choices) index(k int64) int64 {
 	return k
 }
 
-// of returns how many are chosen of an order of n places.
-func (c *choices) of(n int64) int64 { return c.slice(n).Count }
+// count returns how many are chosen of an order of n places.
+func (c *choices) count(n int64) int64 { return c.slice(n).Count }
 
 // slice returns the places that are chosen of an order of n.
 func (c *choices) slice(n int64) order.Slice {

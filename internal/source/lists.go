@@ -77,7 +77,7 @@ func (l *Listing) drawnOf(epoch int) *drawn {
 // in another. Of an epoch that is not known it is the first one's.
 func (l *Listing) SplitOf(s order.Split, epoch int) order.Split {
 	if d := l.drawnOf(epoch); d != nil {
-		s.Samples = l.choices.of(d.places())
+		s.Samples = l.choices.count(d.places())
 	}
 	return s
 }

@@ -89,12 +89,15 @@ func (m *Mixed) Link(*core.Env, *fuse.Source, sample.Schema, *record.Columns) (*
 // Fetch implements [Contents]: sources fetch themselves.
 func (m *Mixed) Fetch(context.Context, *core.Env, *record.Record) (int64, error) { return 0, nil }
 
-// Digest implements [Digested]: with other numbers of samples, or other shards, other
-// samples would have the same turns.
+// Digest implements [Digested]: with other numbers of samples, also of those that ranges
+// were chosen of, or other shards, other samples would have the same turns.
 func (m *Mixed) Digest() string {
 	var all []string
 	for _, s := range m.Of {
 		text := fmt.Sprint(s.Drawn())
+		if of := s.Of(); of != nil {
+			text += fmt.Sprint(of)
+		}
 		if d, ok := s.Contents.(Digested); ok {
 			text += ":" + d.Digest()
 		}

@@ -168,7 +168,7 @@ func (l *Listing) Places() int64 {
 
 // Drawn returns the number of samples that come in an epoch.
 func (l *Listing) Drawn() int64 {
-	return l.choices.of(l.ordered())
+	return l.choices.count(l.ordered())
 }
 
 // ordered returns the number of samples of an epoch before some of its order are chosen.

@@ -163,6 +163,77 @@ def test_states_of_other_slices_are_refused():
         loader.load_state_dict(state)
 
 
+CUTS = {
+    "an order": lambda p: p.shuffle()[:20],
+    "take": lambda p: p.take(20).shuffle(),
+    "skip": lambda p: p[-20:].shuffle(),
+    "shard": lambda p: p.shard(0, 2).shuffle(),
+    "two": lambda p: p[:30].shuffle()[:20],
+    "a part": lambda p: p[:30].split({"a": 0.9, "b": 0.1})["a"].shuffle()[:20],
+    "lanes": lambda p: p.shuffle()[:20].filter(any_key, where="here"),
+    "mix": lambda p: hr.mix({"a": p.shuffle()[:20], "b": p.take(9)}, until=60),
+}
+
+
+def any_key(sample):
+    return True
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_a_source_that_has_grown_is_refused_though_as_many_are_chosen(cut, tmp_path):
+    def loader():
+        return CUTS[cut](hr.files(tmp_path)).drop("bytes").batch(global_size=4).loader(workers=1)
+
+    for n in range(41):
+        (tmp_path / f"{n + 100}.jpg").write_bytes(b"?")
+    with loader() as first:
+        batches = iter(first)
+        for _ in range(3):
+            next(batches)
+        state = json.loads(json.dumps(first.state_dict()))
+        rest = [batch["key"] for batch in batches]
+    # Engines have saved some without the numbers.
+    old = {**state, "sources": {name: {**place, "of": None} for name, place in state["sources"].items()}}
+    for known in (state, old):
+        with loader() as same:
+            same.load_state_dict(known)
+            assert [batch["key"] for batch in same] == rest
+    (tmp_path / "000.jpg").write_bytes(b"?")
+    with loader() as grown, pytest.raises(StateMismatch, match=r"had 41 samples of which|another number of them"):
+        grown.load_state_dict(state)
+        next(iter(grown))
+
+
+def test_a_part_goes_on_unless_it_has_grown(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # names, and so the parts, are those of every run
+
+    def loader(part):
+        parts = hr.files("files").split({"a": 0.5, "b": 0.5})
+        return parts[part].shuffle()[:10].drop("bytes").batch(2).loader(workers=1)
+
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for n in range(41):
+        (folder / f"{n + 100}.jpg").write_bytes(b"?")
+    states, rest = {}, {}
+    for part in "ab":
+        with loader(part) as first:
+            batches = iter(first)
+            next(batches)
+            states[part] = first.state_dict()
+            rest[part] = [batch["key"] for batch in batches]
+    (folder / "000.jpg").write_bytes(b"?")
+    refused = []
+    for part in "ab":
+        with loader(part) as grown:
+            try:
+                grown.load_state_dict(states[part])
+                assert [batch["key"] for batch in grown] == rest[part]
+            except StateMismatch:
+                refused.append(part)
+    assert len(refused) == 1
+
+
 def test_what_replaces_a_sample_is_one_of_those_that_come():
     class Bad(Numbers):
         def __getitem__(self, i):

@@ -47,7 +47,7 @@ class Identity:
     def __init__(self, beginning: dict[str, Any]) -> None:
         self._keys = {key: value for key, value in beginning.items() if key not in _PLACE and key != "quarantine"}
         self._beginning = json.dumps({key: beginning[key] for key in _PLACE if key in beginning}).encode()
-        self._samples = {name: source["samples"] for name, source in beginning["sources"].items()}
+        self._samples = {name: (source["samples"], source.get("of")) for name, source in beginning["sources"].items()}
 
     def place(self, frontier: Frontier) -> dict[str, Any]:
         """A record's description of a place."""
@@ -76,7 +76,7 @@ class Identity:
 
     def alike(self, state: dict[str, Any]) -> bool:
         """Whether a record is so much like this run's that the engine need not be asked."""
-        samples = {name: source["samples"] for name, source in state.get("sources", {}).items()}
+        samples = {name: (source["samples"], source.get("of")) for name, source in state.get("sources", {}).items()}
         keys = ("version", "order", "recipe", "world_size", "rank")
         return samples == self._samples and all(state.get(key) == self._keys[key] for key in keys)
 
@@ -160,7 +160,7 @@ def _check_place(state: dict[str, Any]) -> None:
         for place in places.values():
             for count in ("samples", "position", "low"):
                 _check_count(count, place.get(count, 0))
-            for several in ("lost", "open"):
+            for several in ("of", "lost", "open"):
                 _check_list(several, place.get(several, []))
             for several in ("ahead", "done"):
                 _check_list(several, place.get(several, []), ranges=True)
