@@ -176,10 +176,10 @@ func TestOverlong(t *testing.T) {
 		lost     int
 		want     string
 	}{
-		{group.Fail, 3, "[{6 [0 2 4]}] [{[{0 0 2 0 false []} {2 2 1 0 false []} {4 3 3 0 false []}] 6 []}]"},
+		{group.Fail, 3, "[{6 [0 2 4]}] [{[{0 0 2 0 false []} {2 2 1 0 false []} {4 3 3 0 false []}] 6 [] false}]"},
 		{group.Truncate, 1, "[{2 [0]} {6 [1]} {4 [2 4]} {6 [5]}] " +
-			"[{[{1 0 6 0 false []}] 6 []} {[{5 0 6 0 false []}] 6 []} {[{0 0 2 0 false []} {2 2 1 0 false []} {4 3 3 0 false []}] 6 []}]"},
-		{group.Drop, 1, "[{6 [0 2 4]}] [{[{0 0 2 0 false []} {2 2 1 0 false []} {4 3 3 0 false []}] 6 []}]"},
+			"[{[{1 0 6 0 false []}] 6 [] false} {[{5 0 6 0 false []}] 6 [] false} {[{0 0 2 0 false []} {2 2 1 0 false []} {4 3 3 0 false []}] 6 [] false}]"},
+		{group.Drop, 1, "[{6 [0 2 4]}] [{[{0 0 2 0 false []} {2 2 1 0 false []} {4 3 3 0 false []}] 6 [] false}]"},
 	} {
 		lost := 0
 		tolerant.Hooks.Lost = func(pipe.Loss) { lost++ }

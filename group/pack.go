@@ -138,28 +138,25 @@ func PackBy[T any](of Packed[T], o PackOpts) (begin func() pipe.Aggregator[T, Ro
 		o.Open = DefaultOpen
 	}
 	return func() pipe.Aggregator[T, Row[T]] {
-		return &pack[T]{of: of, opts: o, shelves: make(map[string]*shelf[T]), filled: make([]int, 1+len(o.Others))}
+		return &pack[T]{of: of, opts: o, domains: make(map[string]*shelf[T]), filled: make([]int, 1+len(o.Others)),
+			cuts: map[string]int{}, remembered: "{}"}
 	}, nil
 }
 
 type pack[T any] struct {
 	of      Packed[T]
 	opts    PackOpts
-	shelves map[string]*shelf[T] // with what is held, by domain
+	domains map[string]*shelf[T] // with what is held
+	largest shelves[T]           // likewise
 	held    int                  // samples, in all
 	filled  []int                // the sums of all their lengths, by sequence
 	came    int                  // samples, in this run
 	gone    map[string]int       // how much of samples is, that come again after a resume
+	cuts    map[string]int       // how much is of those that are held
 	members []pipe.Held[T]
 	spare   []*waiting[T]
-}
 
-// shelf has the samples of a domain that are held.
-type shelf[T any] struct {
-	domain  string
-	inOrder []*waiting[T] // as they came
-	longest []*waiting[T] // the longest first, of equal ones the oldest; nil: nobody asks
-	length  int           // of all sequences of all
+	remembered string // cuts as JSON; "": they have changed
 }
 
 // waiting is a sample that is held.
@@ -183,16 +180,11 @@ func (p *pack[T]) Resume(m pipe.Memory) error {
 
 // state returns the beginnings that are gone, by samples, for the next run.
 func (p *pack[T]) state() string {
-	gone := map[string]int{}
-	for _, s := range p.shelves {
-		for _, w := range s.inOrder {
-			if w.start > 0 {
-				gone[w.id] = w.start
-			}
-		}
+	if p.remembered == "" {
+		text, _ := json.Marshal(p.cuts)
+		p.remembered = string(text)
 	}
-	text, _ := json.Marshal(gone)
-	return string(text)
+	return p.remembered
 }
 
 // Add implements [pipe.Aggregator].
@@ -207,15 +199,16 @@ func (p *pack[T]) Add(_ context.Context, v pipe.Held[T], e *pipe.Emitter[T, Row[
 	if p.of.Domain != nil {
 		domain = p.of.Domain(v.Value)
 	}
-	to := p.shelves[domain]
+	to := p.domains[domain]
 	if to == nil {
-		to = &shelf[T]{domain: domain}
-		p.shelves[domain] = to
+		to = &shelf[T]{domain: domain, at: -1}
+		p.domains[domain] = to
 	}
 	w.number = p.came
 	p.came++
 	to.inOrder = append(to.inOrder, w)
 	p.put(to, w)
+	p.largest.settle(to)
 
 	for {
 		from := p.due(to)
@@ -229,7 +222,7 @@ func (p *pack[T]) Add(_ context.Context, v pipe.Held[T], e *pipe.Emitter[T, Row[
 // Flush implements [pipe.Aggregator].
 func (p *pack[T]) Flush(_ context.Context, e *pipe.Emitter[T, Row[T]]) error {
 	for p.held > 0 {
-		p.emit(p.largest(), e)
+		p.emit(p.largest[0], e)
 	}
 	return nil
 }
@@ -276,6 +269,9 @@ func (p *pack[T]) measure(w *waiting[T]) (err error) {
 // put counts a sample that is on a shelf, and lines it up by its length.
 func (p *pack[T]) put(to *shelf[T], w *waiting[T]) {
 	p.count(to, w, 1)
+	if w.start > 0 {
+		p.cuts[w.id], p.remembered = w.start, ""
+	}
 	if p.opts.Fit == Wrap {
 		return
 	}
@@ -309,17 +305,7 @@ func (p *pack[T]) due(newest *shelf[T]) *shelf[T] {
 	if !full {
 		return nil
 	}
-	return p.largest()
-}
-
-// largest returns the shelf with most on it; of several, that of the oldest sample.
-func (p *pack[T]) largest() (most *shelf[T]) {
-	for _, s := range p.shelves {
-		if most == nil || cmp.Or(s.length-most.length, most.inOrder[0].number-s.inOrder[0].number) > 0 {
-			most = s
-		}
-	}
-	return most
+	return p.largest[0]
 }
 
 // emit hands on a row of samples of a shelf.
@@ -346,8 +332,9 @@ func (p *pack[T]) emit(from *shelf[T], e *pipe.Emitter[T, Row[T]]) {
 			row.Length = p.opts.Length
 		}
 	}
+	p.largest.settle(from)
 	if len(from.inOrder) == 0 {
-		delete(p.shelves, from.domain)
+		delete(p.domains, from.domain)
 	}
 
 	if !p.opts.Fit.cuts() {
@@ -364,6 +351,10 @@ func (p *pack[T]) emit(from *shelf[T], e *pipe.Emitter[T, Row[T]]) {
 func (p *pack[T]) remove(from *shelf[T], chosen []*waiting[T]) {
 	for _, w := range chosen {
 		p.count(from, w, -1)
+		if w.start > 0 {
+			delete(p.cuts, w.id)
+			p.remembered = ""
+		}
 	}
 	taken := func(w *waiting[T]) bool { return w.taken }
 	from.inOrder = slices.DeleteFunc(from.inOrder, taken)

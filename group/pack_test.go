@@ -240,6 +240,27 @@ func TestRowsOfSeveralSequences(t *testing.T) {
 	})
 }
 
+// Each document may have a domain of its own. To look at all that are held for each row
+// would take minutes here.
+func TestPackingOfManyDomains(t *testing.T) {
+	const n = 200_000
+	for _, fit := range []group.Fit{group.BestFit, group.BestWrap} {
+		length := func(i int) int { return 1 + i*7919%1000 }
+		of := group.Packed[int]{Length: length, Domain: strconv.Itoa, ID: strconv.Itoa, Cut: func(i, n int) int { return i }}
+		got, err := collect(t, rows(n, must(group.PackBy(of, group.PackOpts{Length: 1024, Open: 1000, Fit: fit}))), pipe.Config{})
+		if err != nil || len(got) != n {
+			t.Fatalf("%d rows, %v", len(got), err)
+		}
+		came := make([]bool, n)
+		for k, r := range got {
+			if i := r.Segments[0].Item; len(r.Segments) != 1 || came[i] || r.Length != length(i) {
+				t.Fatalf("row %d is %v", k, r)
+			}
+			came[r.Segments[0].Item] = true
+		}
+	}
+}
+
 // Nothing can be put of a sample that is empty.
 func TestEmptySamplesAreNotPacked(t *testing.T) {
 	length := func(i int) int { return i % 2 }
