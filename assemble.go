@@ -33,6 +33,11 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 	if err != nil {
 		return nil, err
 	}
+	if !m.probes { // for which batches are others
+		if err := checkSteps(d); err != nil {
+			return nil, err
+		}
+	}
 	listed, err := listSources(ctx, d, m.lists, m.most)
 	if err != nil {
 		return nil, err

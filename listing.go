@@ -40,7 +40,7 @@ func listSources(ctx context.Context, d design, lists *source.Lister, most int64
 		return l, err
 	}
 	l.division = divisionOf(d, d.plan.Samples.Begins())
-	if l.begins, err = lists.Begins(d.plan, l.sources, l.global(l.world, l.rank).Batch); err != nil {
+	if l.begins, err = lists.Begins(d.plan, l.sources, l.global(l.world, l.rank)); err != nil {
 		return l, err
 	}
 	for _, s := range l.begins {

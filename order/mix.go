@@ -196,13 +196,22 @@ func quotas(turns int64, shares []uint64, owed []int64) []uint64 {
 	}
 
 	for ; left != 0; left -= sign(left) {
-		best := -1
+		best, without := -1, -1 // without a share
 		for i := range all {
 			switch {
-			case left < 0 && all[i] == 0, left > 0 && shares[i] == 0 && owed[i] <= 0:
+			case left < 0 && all[i] == 0:
+			case left > 0 && shares[i] == 0:
+				if owed[i] > 0 && (without < 0 || owed[i] > owed[without]) {
+					without = i
+				}
 			case best < 0 || sign(left)*(owed[i]-owed[best]) > 0:
 				best = i
 			}
+		}
+		// What has no share here waits for a stretch that gives it one. Only after
+		// stretches of a few turns would the others get further ahead than MixWithin allows.
+		if without >= 0 && owed[best] < 0 {
+			best = without
 		}
 		all[best] = uint64(int64(all[best]) + sign(left))
 		owed[best] -= sign(left) << 32

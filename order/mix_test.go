@@ -156,6 +156,31 @@ func TestMixesFollowSchedules(t *testing.T) {
 	})
 }
 
+// A source with a share of 0 has no turns, whatever stretches before owe it.
+func TestMixesSkipSharesOfZero(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 6).Draw(t, "sources")
+		stretches, lengths := []order.Stretch{}, []int64{}
+		from := int64(0)
+		for range rapid.IntRange(2, 6).Draw(t, "stretches") {
+			shares := rapid.SliceOfN(rapid.Uint64Range(0, 3), n, n).Draw(t, "shares")
+			shares[rapid.IntRange(0, n-1).Draw(t, "some")]++
+			stretches = append(stretches, order.Stretch{From: from, Shares: shares})
+			lengths = append(lengths, rapid.Int64Range(64, 130).Draw(t, "length"))
+			from += lengths[len(lengths)-1]
+		}
+		// In blocks of a turn each, turns are in the order of stretches.
+		m := order.NewMix(1, 3, stretches...)
+		for i, s := range stretches {
+			for turn := s.From; turn < s.From+lengths[i]; turn++ {
+				if source, _ := m.Epoch(int(turn))(0); s.Shares[source] == 0 {
+					t.Fatalf("turn %d, of stretch %d, is of source %d: shares are %v", turn, i, source, s.Shares)
+				}
+			}
+		}
+	})
+}
+
 // Within blocks, no place is nearer to a source than another, and no two neighbours are:
 // chi-square over blocks and seeds.
 func TestMixesShowNoPattern(t *testing.T) {

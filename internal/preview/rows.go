@@ -80,7 +80,11 @@ func oneByOne(steps []recipe.Step) []recipe.Step {
 	steps = slices.Clone(steps)
 	for i, s := range steps {
 		if b := recipe.TraitsOf(s.Args).Batches; b != nil && b.Stacks() {
-			s.Args = recipe.StackOf(recipe.Batches{Size: 1, DropLast: b.DropLast, Ragged: b.Ragged})
+			one := recipe.Batches{Size: 1, DropLast: b.DropLast, Ragged: b.Ragged}
+			if b.GlobalSize > 0 { // which a schedule in steps needs
+				one.Size, one.GlobalSize = 0, 1
+			}
+			s.Args = recipe.StackOf(one)
 		}
 		s.Args = recipe.EachChain(s.Args, oneByOne)
 

@@ -33,6 +33,7 @@ type Record struct {
 	Drawn    uint32        // how many samples were drawn for this place
 	Limited  bool          // the operation at work has a time limit
 
+	Pass   int     // through its source: the epoch, or in a mix how often the source has restarted
 	Turn   int64   // its place in the epoch, from 1, where samples may come twice in one; 0: they do not
 	Made   []int64 // the numbers in ID.Output
 	Wanted []int64 // the output to continue as, if the sample is taken on its way by itself
@@ -77,9 +78,9 @@ type Source struct {
 	Key     func(index int64) string // a sample's name for people
 	Path    string                   // what it is called in a mix: "web", or "code/python" in a mix in a mix
 
-	// Among returns what may come instead of a sample of an epoch: one of n. nil:
-	// any of Samples.
-	Among func(epoch int) (n int64, at func(int64) int64)
+	// Among returns what may come instead of a sample of a pass: one of n. nil: any of
+	// Samples.
+	Among func(pass int) (n int64, at func(int64) int64)
 }
 
 // Base returns the source, or that of which it is a share.
@@ -93,7 +94,7 @@ func (s *Source) Base() *Source {
 // Record returns the sample at a position, not read yet.
 func (s *Source) Record(epoch int, pos, index int64) *Record {
 	id := sample.ID{Source: s.Name, Epoch: epoch, Pos: pos, Index: index}
-	return &Record{Source: s, ID: id, Key: s.Key(index)}
+	return &Record{Source: s, ID: id, Key: s.Key(index), Pass: epoch}
 }
 
 // Number returns the sample's identity with its index among the samples of all sources.
@@ -106,7 +107,7 @@ func (r *Record) Number() sample.ID {
 // Again returns the same sample, not read yet.
 func (r *Record) Again() *Record {
 	fresh := &Record{Source: r.Source, ID: r.ID, Key: r.Key, Replaced: r.Replaced, Drawn: r.Drawn,
-		Wanted: r.Made, Turn: r.Turn, InList: r.InList, OfList: r.OfList, Standing: r.Standing}
+		Wanted: r.Made, Pass: r.Pass, Turn: r.Turn, InList: r.InList, OfList: r.OfList, Standing: r.Standing}
 	fresh.ID.Output = ""
 	return fresh
 }
@@ -193,13 +194,13 @@ func (r *Record) Count() int {
 // Row returns a record for row i of a batch: the sample there, as it was before.
 func (r *Record) Row(i int) *Record {
 	if r.Members == nil || r.Rowless {
-		row := &Record{Source: r.Source, ID: r.ID, Key: r.Key, Turn: r.Turn, Draws: slices.Clone(r.Draws), Standing: r.Standing}
+		row := &Record{Source: r.Source, ID: r.ID, Key: r.Key, Pass: r.Pass, Turn: r.Turn, Draws: slices.Clone(r.Draws), Standing: r.Standing}
 		row.SetOutput(r.Made, int64(i))
 		return row
 	}
 	m := r.Members[i]
 	return &Record{
-		Source: m.Source, ID: m.ID, Key: m.Key, Turn: m.Turn, Made: m.Made, Draws: slices.Concat(m.Draws, r.Draws),
+		Source: m.Source, ID: m.ID, Key: m.Key, Pass: m.Pass, Turn: m.Turn, Made: m.Made, Draws: slices.Concat(m.Draws, r.Draws),
 		Replaced: m.Replaced, Drawn: m.Drawn, Members: m.Members, Rowless: m.Rowless, Standing: r.Standing,
 	}
 }
@@ -208,7 +209,7 @@ func (r *Record) Row(i int) *Record {
 // first of them.
 func Batch(members []*Record) *Record {
 	first := members[0]
-	it := &Record{Source: first.Source, ID: first.ID, Key: first.Key, Turn: first.Turn, Made: first.Made, Members: members}
+	it := &Record{Source: first.Source, ID: first.ID, Key: first.Key, Pass: first.Pass, Turn: first.Turn, Made: first.Made, Members: members}
 	if slices.ContainsFunc(members, func(m *Record) bool { return m.Standing != nil }) {
 		it.Stand(members[len(members)-1])
 	}

@@ -127,29 +127,28 @@ func (l *Lister) List(ctx context.Context, p fuse.Plan, rank, world int) (all []
 }
 
 // Begins returns the listings in which samples of a plan have positions, in its order:
-// those of its sources, or of mixes of these. Batch is how many samples a global batch
-// has.
-func (l *Lister) Begins(p fuse.Plan, sources []*Listing, batch int64) ([]*Listing, error) {
-	return begins(p.Samples, &sources, batch)
+// those of its sources, or of mixes of these. Samples come into batches of such a split.
+func (l *Lister) Begins(p fuse.Plan, sources []*Listing, batches order.Split) ([]*Listing, error) {
+	return begins(p.Samples, &sources, batches)
 }
 
 // begins takes the sources of a flow from those that are left.
-func begins(f fuse.Flow, left *[]*Listing, batch int64) (all []*Listing, err error) {
+func begins(f fuse.Flow, left *[]*Listing, batches order.Split) (all []*Listing, err error) {
 	switch {
 	case f.Source != nil:
 		all, *left = (*left)[:1:1], (*left)[1:]
 	case f.Batches != nil:
-		return begins(f.Batches.Samples, left, batch)
+		return begins(f.Batches.Samples, left, batches)
 	case f.Merge != nil:
 		for _, of := range f.Merge.Of {
-			some, err := begins(of, left, batch)
+			some, err := begins(of, left, batches)
 			if err != nil {
 				return nil, err
 			}
 			all = append(all, some...)
 		}
 		if f.Merge.Mix != nil {
-			m, err := Mix(f.Merge, all, batch)
+			m, err := Mix(f.Merge, all, batches)
 			return []*Listing{m}, err
 		}
 	}

@@ -31,9 +31,8 @@ type Mixed struct {
 	given []atomic.Int64
 }
 
-// Mix makes the listing of a mix of sources. Batch is how many samples a global batch
-// has.
-func Mix(m *fuse.Merge, of []*Listing, batch int64) (*Listing, error) {
+// Mix makes the listing of a mix of sources, whose steps are batches of such a split.
+func Mix(m *fuse.Merge, of []*Listing, batches order.Split) (*Listing, error) {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%w: mix %q: "+format, append([]any{core.ErrConfig, m.Name}, args...)...)
 	}
@@ -51,7 +50,7 @@ func Mix(m *fuse.Merge, of []*Listing, batch int64) (*Listing, error) {
 		}
 	}
 
-	turns, stretches, err := sharesOf(m, lengths, batch)
+	turns, stretches, err := sharesOf(m, lengths, batches)
 	if err != nil {
 		return nil, refuse("%w", err)
 	}
@@ -146,6 +145,7 @@ func (m *Mixed) Stats() (all []stats.Mixed) {
 type taken struct {
 	from  *Listing
 	index int64
+	pass  int
 	turn  int64
 }
 
@@ -160,7 +160,7 @@ func (l *Listing) taking(epoch int) func(place int64) taken {
 		n, at := l.Drawn(), l.places(epoch)
 		return func(place int64) taken {
 			_, index := at(place)
-			return taken{l, index, int64(epoch)*n + place}
+			return taken{l, index, epoch, int64(epoch)*n + place}
 		}
 	}
 	turns := m.mix.Epoch(epoch)
@@ -217,6 +217,7 @@ func (l *Listing) of(t taken, epoch int, pos int64) *record.Record {
 	if l.Whole != nil {
 		r.StandIn(l.Lane, pos) // for of each lane the oldest is admitted
 	}
+	r.Pass = t.pass
 	r.Turn = t.turn + 1 // it may come several times in an epoch, and draws something else each time
 	return r
 }

@@ -51,6 +51,10 @@ func TestMixesThatCannotBe(t *testing.T) {
 		`source "a" has no samples`:                                        {[]int64{0, 3}, repeat(0.5, 1), ""},
 		`source "b" has no samples: leave it out`:                          {[]int64{3, 0}, schedule(9, "samples"), "9"},
 		`an epoch has no samples: repeat more`:                             {[]int64{3, 2}, repeat(0.1, 0.1), ""},
+		`an epoch has no samples: repeat more, or`:                         {[]int64{10, 10}, repeat(0.01, 0.01), "20"},
+		`an epoch has no samples: repeat more, or give`:                    {[]int64{10, 10}, repeat(0.01, 0.01), "longest"},
+		`an epoch has no samples`:                                          {[]int64{0, 0}, recipe.Mixing{}, "longest"},
+		`an epoch has no samples: `:                                        {[]int64{0, 0}, recipe.Mixing{Temperature: 2}, "20"},
 		`an epoch until longest would have more than 281474976710656 samples: give`: {
 			[]int64{1000, 1000}, weights(1e15, 1), "longest",
 		},
@@ -59,13 +63,13 @@ func TestMixesThatCannotBe(t *testing.T) {
 		},
 	} {
 		of, names := listings(c.lengths...)
-		_, err := source.Mix(&fuse.Merge{Name: "mix", Names: names, Mix: &c.mix, Until: c.until}, of, 4)
+		_, err := source.Mix(&fuse.Merge{Name: "mix", Names: names, Mix: &c.mix, Until: c.until}, of, order.Split{Batch: 4})
 		if err == nil || !strings.Contains(err.Error(), `mix "mix": `+want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
 	of, _ := listings(3, 4)
-	_, err := source.Mix(&fuse.Merge{Name: "mix", Names: []string{"x", "x"}, Mix: &recipe.Mixing{}}, of, 4)
+	_, err := source.Mix(&fuse.Merge{Name: "mix", Names: []string{"x", "x"}, Mix: &recipe.Mixing{}}, of, order.Split{Batch: 4})
 	if err == nil || !strings.Contains(err.Error(), `two sources are called "x": give names, one for each`) {
 		t.Error(err)
 	}
@@ -76,14 +80,14 @@ func TestMixesThatCannotBe(t *testing.T) {
 func TestPositionsOfMixesAreReachedAtOnce(t *testing.T) {
 	of, names := listings(7, 0, 30)
 	never := &recipe.Mixing{Weights: []float64{1, 0}}
-	inner, err := source.Mix(&fuse.Merge{Name: "inner", Names: names[:2], Mix: never, Until: "longest"}, of[:2], 4)
+	inner, err := source.Mix(&fuse.Merge{Name: "inner", Names: names[:2], Mix: never, Until: "longest"}, of[:2], order.Split{Batch: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for rank := range 3 {
 		twice := &recipe.Mixing{Weights: []float64{2, 1}}
 		l, err := source.Mix(&fuse.Merge{Name: "mix", Names: []string{"x", "y"}, Mix: twice, Until: "200", Seed: 3},
-			[]*source.Listing{inner, of[2]}, 4)
+			[]*source.Listing{inner, of[2]}, order.Split{Batch: 4})
 		if err != nil {
 			t.Fatal(err)
 		}

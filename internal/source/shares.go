@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
@@ -11,21 +12,22 @@ import (
 )
 
 // sharesOf returns the turns of an epoch, and the shares of sources of these lengths.
-func sharesOf(m *fuse.Merge, lengths []int64, batch int64) (turns int64, all []order.Stretch, err error) {
+func sharesOf(m *fuse.Merge, lengths []int64, batches order.Split) (turns int64, all []order.Stretch, err error) {
 	until, counted := m.Until.Samples()
 	if m.Mix.Schedule != nil {
-		unit := int64(1)
+		steps := order.Split{Samples: until, Batch: 1, World: 1}
 		if m.Mix.In == "steps" {
-			unit = batch
+			steps.Batch, steps.DropLast = batches.Batch, batches.DropLast
 		}
 		for _, s := range m.Mix.Schedule {
-			if s.From > recipe.MostSamples/unit {
+			from, ok := turnOf(s.From, steps)
+			if !ok {
 				return 0, nil, fmt.Errorf("its weights from step %d on are after more samples than can be counted", s.From)
 			}
 			if err := some(m.Names, lengths, s.Weights); err != nil {
 				return 0, nil, err
 			}
-			all = append(all, order.Stretch{From: s.From * unit, Shares: order.Shares(s.Weights)})
+			all = append(all, order.Stretch{From: from, Shares: order.Shares(s.Weights)})
 		}
 		return until, all, nil
 	}
@@ -33,6 +35,9 @@ func sharesOf(m *fuse.Merge, lengths []int64, batch int64) (turns int64, all []o
 	weights, counts := weightsOf(m.Mix, lengths)
 	if err := some(m.Names, lengths, weights); err != nil {
 		return 0, nil, err
+	}
+	if slices.Max(weights) == 0 {
+		return 0, nil, errors.New("an epoch has no samples: repeat more, or give the sources more samples")
 	}
 	if counted {
 		shares := counts
@@ -50,14 +55,23 @@ func sharesOf(m *fuse.Merge, lengths []int64, batch int64) (turns int64, all []o
 		turns += int64(n)
 		total += float64(n)
 	}
-	switch {
-	case total > recipe.MostSamples:
+	if total > recipe.MostSamples {
 		return 0, nil, fmt.Errorf("an epoch until %s would have more than %d samples: give until a number of samples, or other weights",
 			m.Until, int64(recipe.MostSamples))
-	case turns == 0:
-		return 0, nil, errors.New("an epoch has no samples: repeat more, or give until a number of samples")
 	}
 	return turns, []order.Stretch{{Shares: counts}}, nil
+}
+
+// turnOf returns the turn with which a step begins, of those of all epochs; false: it
+// comes after more than can be counted. The last batch of an epoch may be smaller, or
+// dropped with its turns.
+func turnOf(step int64, epoch order.Split) (turn int64, ok bool) {
+	each := max(1, epoch.Batches())
+	if float64(step/each)*float64(epoch.Samples) > recipe.MostSamples {
+		return 0, false
+	}
+	turn = step/each*epoch.Samples + step%each*epoch.Batch
+	return turn, turn <= recipe.MostSamples
 }
 
 // some refuses weights for sources without samples.

@@ -321,7 +321,7 @@ func (w *Env) Substitute(ctx context.Context, it *record.Record, failure error, 
 	failed := 0
 	n, at := source.Samples, func(i int64) int64 { return i }
 	if source.Among != nil {
-		n, at = source.Among(it.ID.Epoch)
+		n, at = source.Among(it.Pass)
 	}
 
 	for drawn := it.Drawn; drawn < it.Drawn+mostDraws; drawn++ {
@@ -332,6 +332,7 @@ func (w *Env) Substitute(ctx context.Context, it *record.Record, failure error, 
 
 		other := source.Record(it.ID.Epoch, it.ID.Pos, index)
 		other.Replaced, other.Drawn, other.Wanted, other.Turn = origin, drawn+1, place, it.Turn
+		other.Pass = it.Pass
 		other.InList, other.OfList, other.Standing = it.InList, it.OfList, it.Standing
 		out, err := w.Follow(ctx, other, way)
 		if err == nil {

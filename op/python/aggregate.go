@@ -306,7 +306,7 @@ func (c *collector) end() {
 // child makes a sample of an output of the object.
 func (c *collector) child(ctx context.Context, out []extern.Value) (_ *record.Record, err error) {
 	it := c.newest
-	child := &record.Record{Source: it.Source, ID: it.ID, Key: it.Key, Turn: it.Turn, Standing: it.Standing}
+	child := &record.Record{Source: it.Source, ID: it.ID, Key: it.Key, Pass: it.Pass, Turn: it.Turn, Standing: it.Standing}
 	child.SetOutput(it.Made, c.made)
 	c.made++
 	if err := c.fill(child, out, nil); err != nil {

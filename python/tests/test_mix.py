@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import headrace as hr
 
@@ -38,7 +39,7 @@ def lines(folder):
 
 def numbers(pipeline: hr.Pipeline, size: int = 16, epochs: int = 1, **options) -> list[list[int]]:
     """The numbers of each epoch."""
-    with pipeline.batch(size).loader(epochs=epochs, **options) as loader:
+    with pipeline.batch(global_size=size).loader(epochs=epochs, **options) as loader:
         return [[n for batch in loader for n in batch["n"].tolist()] for _ in range(epochs)]
 
 
@@ -120,6 +121,96 @@ def test_schedule_in_steps_and_samples(lines):
     assert [counts(values[i : i + 64], 2) for i in range(0, 384, 64)] == [[64, 0], [64, 0], [32, 32], [32, 32], [0, 64], [0, 64]]
     samples = hr.mix({"a": a, "b": b}, schedule=[(0, {"a": 1, "b": 0}), (100, {"a": 0, "b": 1})], counted="samples", until=192)
     assert counts(numbers(samples)[0], 2) == [100, 92]
+
+
+@pytest.mark.parametrize("world", [1, 2])
+@pytest.mark.parametrize("drop_last", [False, True])
+def test_steps_are_global_batches_over_epochs(lines, world, drop_last):
+    """Also of epochs whose last batch is smaller, or dropped, and with steps on batches."""
+    mixed = hr.mix([lines(0, 50), lines(1, 50)], schedule=[(0, [1, 0]), (5, [0, 1]), (8, [1, 0])], until=160)
+    batched = mixed.batch(global_size=64, drop_last=drop_last).select("n").map(whole, workers=1)
+    found: list[set[int]] = [set() for _ in range(8 if drop_last else 12)]
+    for rank in range(world):
+        with batched.loader(epochs=4, rank=rank, world_size=world) as loader:
+            steps = [batch["n"].tolist() for _ in range(4) for batch in loader]
+        for step, values in zip(found, steps):
+            step.update(n // 1000 for n in values)
+    assert found == [{0}] * 5 + [{1}] * 3 + [{0}] * (len(found) - 8)
+
+
+def whole(batch):
+    return {"n": batch["n"]}
+
+
+def some(s):
+    return bool(s["n"] % 2)
+
+
+def pairs(s):
+    return [s, s]
+
+
+def as_list(s):
+    return {"n": np.full(2, s["n"])}
+
+
+STEPLESS = {
+    "the batch has a size for each rank": lambda p: p.batch(4),
+    '"filter" does not make one sample of each': lambda p: p.filter(some).batch(global_size=4),
+    '"flat_map" does not make one sample of each': lambda p: p.flat_map(pairs).batch(global_size=4),
+    "batches are made of what comes of other batches": lambda p: p.batch(2).unbatch().batch(global_size=4),
+    "nothing makes batches": lambda p: p,
+    "samples are put into batches by what they are": lambda p: p.map(as_list, gives={"n": ("int64", (None,))}).pack(4, global_size=4),
+    "its samples come among those of others": lambda p: hr.mix([(p, 1)], until=64).batch(global_size=4),
+    "steps_per_epoch ends epochs of 16 steps after 3": lambda p: p.batch(global_size=4),
+}
+
+
+@pytest.mark.parametrize("why", STEPLESS)
+def test_steps_that_are_no_number_of_samples_are_refused(lines, why):
+    def mixed(**counted) -> hr.Pipeline:
+        a, b = lines(0, 50), lines(1, 50)
+        return hr.mix([a, b], schedule=[(0, [1, 0]), (8, [0, 1])], until=64, source=None, **counted)
+
+    options = {"steps_per_epoch": 3} if "steps_per_epoch" in why else {}
+    with pytest.raises(hr.errors.HeadraceError, match=f'mix "mix.*": its schedule counts steps.*{why}.*counted="samples"'):
+        STEPLESS[why](mixed()).loader(**options)
+    STEPLESS[why](mixed(counted="samples")).loader(**options).close()
+
+
+def test_schedules_in_steps_have_previews(tmp_path):
+    """Samples are then drawn one by one."""
+    for name in "ab":
+        Image.new("RGB", (8, 8)).save(tmp_path / f"{name}.png")
+    chains = [hr.files(tmp_path / f"{name}.png").decode_image().center_crop(8) for name in "ab"]
+    with hr.mix(chains, schedule=[(0, [1, 0]), (64, [0, 1])], until=512).batch(global_size=4).loader() as loader:
+        assert {Path(sample.key).name for sample in loader.preview(3).samples} == {"a.png"}
+
+
+def bad(s):
+    if s["n"] % 7 == 0:
+        raise ValueError("bad")
+    return s
+
+
+@pytest.mark.parametrize("kind", ["weighted", "once", "shuffled"])
+def test_a_bad_sample_is_replaced_by_one_of_its_pass(lines, folder, kind):
+    """Each pass has 64 samples of 100, and two are in an epoch, so no epoch has the number of its passes."""
+    lines(0, 100)
+    first = hr.read(folder / "0-100.jsonl", fields={"n": ("n", "int64")})
+    chosen = {
+        "weighted": lambda: first.weighted([1.0] * 100, draws=64),
+        "once": lambda: first.weighted([1.0] * 100, draws=64, replacement=False),
+        "shuffled": lambda: first.shuffle()[:64],
+    }[kind]()
+    pipeline = hr.mix([(chosen.drop("key"), 1)], until=128, source=None)
+    plain = numbers(pipeline, 16, epochs=3)
+    replaced = numbers(pipeline.map(bad, gives={"n": np.int64}, workers=1), 16, epochs=3, on_error="replace", max_errors=600)
+    for before, after in zip(plain, replaced):
+        for begin in (0, 64):
+            was, now = before[begin : begin + 64], after[begin : begin + 64]
+            assert all((x == y) == (x % 7 != 0) and y % 7 for x, y in zip(was, now))
+            assert set(now) <= set(was)
 
 
 @pytest.mark.parametrize("world", [1, 2, 4])

@@ -298,8 +298,9 @@ def mix(
         names: what each is called in `source` and `stats()`; by default as its first step.
         repeat: how often each comes in an epoch: 2 is twice; with 0.5 every epoch has another half.
         temperature: each counts as its number of samples to the power of 1 ÷ temperature: 1 is by size, larger ones are more even.
-        schedule: weights from a step on, over all epochs: [(0, [3, 1]), (50_000, [1, 1])]. A step is a global batch.
-        counted: `"samples"` if the schedule counts samples, not steps.
+        schedule: weights from a step on, over all epochs: [(0, [3, 1]), (50_000, [1, 1])]. A step is a global batch. Steps
+            need `batch(global_size=)`, and no `filter`, `flat_map`, `aggregate`, inner batch, `pack` or buckets.
+        counted: `"samples"` if the schedule counts samples, not steps: any pipeline can.
         until: an epoch ends when each has come at least once, `"longest"`, which is the default unless `repeat` says how often each
             comes; before one would restart, `"shortest"`; or after this many samples in all. A schedule needs a number.
         source: the field that gets the name, `web` or in a mix of mixes `text/web`; None: no field.
