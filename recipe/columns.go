@@ -138,7 +138,7 @@ func (c *Column) Len() int {
 // Text is a value of a column of text.
 func (c *Column) Text(i int) string { return c.texts[i] }
 
-// AsText returns a value as text: numbers as JSON writes them.
+// AsText returns a value that has no axes as text: numbers as JSON writes them.
 func (c *Column) AsText(i int64) string {
 	switch c.DType {
 	case tensor.Invalid:
@@ -210,6 +210,9 @@ func (c Columns) Check(files int, has sample.Schema) (errs []error) {
 			errs = append(errs, Wrong("columns", "has two fields %q", name))
 		case has.Find(name) >= 0:
 			errs = append(errs, Wrong("columns", "has a field %q, which files already have: use another name", name))
+		case c[i].vast():
+			errs = append(errs, Wrong("columns", "has %q with the shape %v, which is more than a value can have: "+
+				"at most %d bytes", name, c[i].shape, math.MaxInt32))
 		case c[i].shape != nil && c[i].misfit() >= 0:
 			at := c[i].misfit()
 			errs = append(errs, Wrong("columns", "has %d numbers as value %d of %q, which cannot have the shape %v",
@@ -222,17 +225,30 @@ func (c Columns) Check(files int, has sample.Schema) (errs []error) {
 	return errs
 }
 
-// misfit returns the number of a value that does not have the shape of the others; -1:
-// there is none.
+// vast tells whether the known extents alone are more than an array can have.
+func (c *Column) vast() bool {
+	size := int64(c.DType.Size())
+	for _, n := range c.shape {
+		if n == tensor.Unknown {
+			continue
+		}
+		if int64(n) > math.MaxInt32/size { // before it overflows
+			return true
+		}
+		size *= int64(n)
+	}
+	return false
+}
+
+// misfit returns the number of a value that does not have the shape of the others, which
+// is not vast; -1: there is none.
 func (c *Column) misfit() int {
 	size, open := int64(c.DType.Size()), false
 	for _, n := range c.shape {
 		if n == tensor.Unknown {
 			open = true
-			continue
-		}
-		if size *= int64(n); size > math.MaxInt32 {
-			return 0
+		} else {
+			size *= int64(n)
 		}
 	}
 	for i := range c.ends {
@@ -327,7 +343,7 @@ func (c *Column) appendValue(b []byte, i int) []byte {
 	case tensor.Float64:
 		return appendFloat(b, math.Float64frombits(binary.NativeEndian.Uint64(c.Number(i))), 64)
 	case tensor.Bool:
-		return strconv.AppendBool(b, c.data[i] != 0)
+		return strconv.AppendBool(b, c.Number(i)[0] != 0)
 	}
 	return rawjson.AppendQuote(b, c.texts[i])
 }

@@ -39,6 +39,10 @@ func FuzzRead(f *testing.F) {
 		`{"headrace": 1, "steps": [{"files": {"paths": ["a", "\udcff", "$${x}"]}}, "decode_image"]}`,
 		"headrace: 1\nsteps: [resise, {a: b}, 3, {resize: {siz: 3}}]\n",
 		"headrace: 1\nsteps:\n- files:\n    pattern: >-\n      a\n      b\n- rotate90: {turns: +.5}\n",
+		`{"headrace": 1, "steps": [{"files": {"paths": ["a"], "columns": ` +
+			`{"boxes": {"shape": [null, 2305843009213693952], "int64": [[1]]}}}}]}`,
+		`{"headrace": 1, "steps": [{"files": {"paths": [], "columns": ` +
+			`{"boxes": {"shape": [null, 3000000000], "int64": []}}}}]}`,
 		"{a: b: c", "%", "---\n...", "\"\\udcff", "a: |\n\tb", "- - - [", "&a *a", "key: !!x 1", "? a", "'", "# x", "\ufeff", "a:\r\n  b: \r",
 	} {
 		f.Add([]byte(doc))
