@@ -116,6 +116,9 @@ def tried(rank: int) -> dict[str, Any]:
     whole = first(packed, mesh=three)
     cut = first(packed, mesh=three, cp="cp")
     said["cp"], said["rows"] = lists(cut), lists(whole)
+    placed = hr.torch.IterableDataset(packed, epochs=1, workers=1, rank=0, world_size=1, cp=(rank // 2, 2))
+    said["cp of a dataset"] = lists(next(iter(placed)))
+    placed.close()
     said["contiguous"] = lists(first(packed, mesh=three, cp="cp", cp_layout="contiguous"))
     said["errors"] = {
         "no such dimension": error(lambda: numbers().loader(mesh=mesh, dp="data")),
@@ -130,6 +133,8 @@ def tried(rank: int) -> dict[str, Any]:
         "completion of a step": error(lambda: numbers().map(lists, order="completion").loader(mesh=mesh)),
         "cp mesh": error(lambda: packed.loader(mesh=three, cp=mesh)),
         "cp without rank": error(lambda: packed.loader(cp=(0, 2))),
+        "cp of a dataset": error(lambda: hr.torch.IterableDataset(packed, cp=(0, 2)).loader.close()),
+        "cp mesh of a dataset": error(lambda: hr.torch.IterableDataset(packed, cp=three["cp"]).loader.close()),
     }
     if WHOLE:
         said |= of_slices(mesh, three, packed, whole)

@@ -52,6 +52,7 @@ def test_several_dimensions_may_be_data_parallel(ranks):
 def test_each_rank_along_cp_gets_its_part_of_the_rows(ranks):
     """Ranks 0 and 1 share the first part, as they differ only in tp."""
     for rank, said in enumerate(ranks):
+        assert said["cp of a dataset"] == said["cp"]
         assert said["rows"].keys() == {"tokens", "tokens_segment_ids", "tokens_positions", "label"}
         for name, rows in said["rows"].items():
             assert said["cp"][name] == zigzag(np.array(rows), rank // 2, 2).tolist()
@@ -87,6 +88,8 @@ def test_world_sizes_that_count_other_ranks_are_noticed_once(ranks):
         ("completion of a step", "map(order='completion'): several ranks need the same batches"),
         ("cp mesh", "cp is a mesh with 'dp' of 2, 'tp' of 2: must be one dimension: write cp=mesh[name]"),
         ("cp without rank", "cp=(0, 2) without rank= and world_size=: WORLD_SIZE is 4, which counts the ranks that share rows, too"),
+        ("cp of a dataset", "cp=(0, 2) without rank= and world_size=: WORLD_SIZE is 4, which counts the ranks that share rows, too"),
+        ("cp mesh of a dataset", ", 2) without rank= and world_size=: WORLD_SIZE is 4"),
         ("another world", "it has rank 7, and torch.distributed has 4 ranks: give the mesh of this run"),
         ("not initialised", "torch.distributed is not initialised here, so this process has no rank in the mesh"),
     ],
@@ -222,6 +225,22 @@ class TestRows:
                 np.testing.assert_array_equal(of["tokens"], zigzag(batch["tokens"], rank, 2))
                 for name in ("label", "tokens_length"):
                     np.testing.assert_array_equal(of[name], batch[name])
+
+    def test_of_buckets_by_a_field_only_that_is_cut(self, documents):
+        """The others are padded to their own longest, which nothing makes divisible."""
+        both = documents.map(lambda tokens: tokens[:3], fields="tokens", to="few", gives=("int32", (None,)), where="here")
+        pipeline = both.bucket_batch([8, 16], size=4, by="tokens")
+        whole, parts = whole_and_parts(pipeline, 2)
+        for part, batch in zip(parts[1], whole, strict=True):
+            np.testing.assert_array_equal(part["tokens"], zigzag(batch["tokens"], 1, 2))
+            for name in ("few", "few_length", "tokens_length", "label"):
+                np.testing.assert_array_equal(part[name], batch[name])
+        why = "cp_fields: 'few' is padded to its own longest in the batch, because bucket_batch has by='tokens', so its rows have any"
+        with pytest.raises(hr.RecipeError, match=why):
+            pipeline.loader(cp=(0, 2), cp_fields=["tokens", "few"])
+        _, named = whole_and_parts(pipeline, 2, cp_fields=["tokens"])
+        for part, other in zip(parts[1], named[1], strict=True):
+            np.testing.assert_array_equal(part["tokens"], other["tokens"])
 
     def test_of_other_batches_those_that_are_named(self):
         rows = [{"tokens": np.arange(16, dtype="i4") + i, "image": np.full((16, 4), i, "u1"), "label": i} for i in range(8)]

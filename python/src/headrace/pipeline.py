@@ -505,7 +505,7 @@ class Pipeline(Operations):
         A sample's name and `seed` alone decide: it stays in its part if files are added or removed, on every machine and in every run. So
         shares are approximate: of 10,000 samples, 10 % are 1,000 ± 60. `len(loader)` and `repr(loader)` have the exact numbers.
 
-        Wherever you write it, it divides the samples of the source, or of each source of a merge: `files(…).decode_image().split(…)` is two
+        Wherever you write it, it divides the samples of the source, or of each source of a merge or mix: `files(…).decode_image().split(…)` is two
         pipelines that decode. It must come before `shuffle` if `take`, `skip`, `slice` or `shard` follow that.
 
         Args:

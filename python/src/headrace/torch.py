@@ -13,6 +13,7 @@ from ._batch.planes import to_rgb
 from ._loader.lightning import align
 from ._loader.loader import Loader
 from ._recipe.launcher import warn_of_other_ranks
+from ._recipe.mesh import part_of
 from ._report.tracebacks import outside
 from .errors import HeadraceWarning, RecipeError, WrongType
 from .pipeline import Pipeline
@@ -157,11 +158,16 @@ class _Epoch:
 
 
 def _place(options: dict[str, Any]) -> dict[str, int]:
-    """Rank and world size, if PyTorch knows them, and no mesh does."""
+    """Rank and world size, if PyTorch knows them, and no mesh does.
+
+    Raises:
+        RecipeError: if ranks are to share rows, which PyTorch counts, too.
+    """
     distributed = torch.distributed
     if options.get("mesh") is not None or not distributed.is_available() or not distributed.is_initialized():
         return {}
     place = {"rank": distributed.get_rank(), "world_size": distributed.get_world_size()}
     if place["world_size"] > 1 and options.get("rank") is None and options.get("world_size") is None:
-        warn_of_other_ranks(place["world_size"])
+        part = part_of(None, None, *(options.get(name) for name in ("cp", "cp_layout", "cp_fields")))
+        warn_of_other_ranks(place["world_size"], part)
     return place

@@ -32,7 +32,10 @@ class ContextParallel:
         self._axis = 1 if opened.get("whole") else 0  # fields of batches that are made whole have the number of rows in their shapes
         tensors = {field["name"]: field.get("shape") or () for field in opened["fields"] if field["kind"] == "tensor"}
         lengths = {name: shape[self._axis] for name, shape in tensors.items() if len(shape) > self._axis}
-        known = _packed(lengths) or (_padded(lengths, tensors) if any("bucket_batch" in step for step in made) else [])
+        self._by = [by for step in made if "bucket_batch" in step and (by := step["bucket_batch"].get("by")) in lengths]
+        padded = _padded(lengths, tensors) if any("bucket_batch" in step for step in made) else []
+        self._others = [] if not self._by else [name for name in padded if any(name != by for by in self._by)]
+        known = _packed(lengths) or [name for name in padded if name not in self._others]
         if not known and not part.fields:
             raise RecipeError(f"headrace: cp: the sequences of .{operation(made[-1])} are unknown: {_choices(lengths)}")
         self._fields = frozenset(self._named(part.fields, lengths, opened) if part.fields else known)
@@ -77,6 +80,12 @@ class ContextParallel:
         """The fields of `cp_fields`. Steps with `where="main"` may add some that the engine does not know."""
         known = {field["name"] for field in opened["fields"]}
         for name in names:
+            if name in self._others:
+                by = next(by for by in self._by if by != name)
+                raise RecipeError(
+                    f"headrace: cp_fields: {name!r} is padded to its own longest in the batch, because bucket_batch has by={by!r}, so its"
+                    f" rows have any length, and {self._chunks} must divide it: leave it out of cp_fields, or leave out by"
+                )
             if name in lengths or (self._main is not None and name not in known):
                 continue
             what = "has no rows to cut" if name in known else "is not there"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # Steps that say which samples of a source come, and those that order them.
 _SELECTING = ("take", "skip", "slice", "shard", "split")
 _ORDERING = ("shuffle", "weighted", "sampler")
+_JOINING = ("merge", "mix")
 
 _ROUNDING = 1e-9  # shares such as 0.7 + 0.2 + 0.1, which are not quite 1
 
@@ -54,11 +55,12 @@ def _share(name: object, share: Any) -> float:
 def divided(steps: Sequence[dict[str, Any]], args: dict[str, Any]) -> list[dict[str, Any]]:
     """The steps with one that leaves a part of each source's samples."""
     if not steps:
-        raise RecipeError("headrace: split: there is no source: split a pipeline that begins with files, read, source or merge")
+        raise RecipeError("headrace: split: there is no source: split a pipeline that begins with files, read, source, merge or mix")
     first = steps[0]
-    if "merge" in first:
-        merged = {**first["merge"], "of": [divided(chain, args) for chain in first["merge"]["of"]]}
-        return [Step({**first, "merge": merged}, line=getattr(first, "line", None)), *steps[1:]]
+    joined = next((name for name in _JOINING if name in first), None)
+    if joined is not None:
+        of = {**first[joined], "of": [divided(chain, args) for chain in first[joined]["of"]]}
+        return [Step({**first, joined: of}, line=getattr(first, "line", None)), *steps[1:]]
     at = 1
     while at < len(steps) and _is(steps[at], _SELECTING):
         at += 1
