@@ -112,6 +112,11 @@ func (l *Loader) Gather(records []State) (State, error) {
 		return State{}, fmt.Errorf("%w: it is from other ranks, and the source %q is iterated over: "+
 			"each rank has its own, which no other can continue; begin at an epoch", ErrState, s.Name)
 	}
+	if !resume.AllBegin(records) && l.compiled.Cuts != "" && !l.any() {
+		return State{}, fmt.Errorf("%w: it is from other ranks, and %q had begun sequences whose rests it held there, "+
+			"which no other rank has: resume with as many ranks as before, or begin at an epoch; "+
+			"lanes, which global_size= has, go on with any number of ranks", ErrState, l.compiled.Cuts)
+	}
 	if !resume.AllBegin(records) && l.compiled.Gathers != nil && !l.any() {
 		return State{}, fmt.Errorf("%w: it is from other ranks, and what the object of "+
 			"%q gathered there cannot be continued here; begin at an epoch", ErrState, l.compiled.Gathers[0])

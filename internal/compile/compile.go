@@ -22,7 +22,8 @@ func Compile(p fuse.Plan, t Target) (*Program, error) {
 
 	out := &Program{
 		Collating: end.Collating, Drops: known.programs || known.drops, Uneven: known.uneven,
-		Makes: known.makes, Counted: known.makes && !known.uncounted && !known.programs, Gathers: known.gathers, Relabels: known.relabels,
+		Makes: known.makes, Counted: known.makes && !known.uncounted && !known.programs,
+		Gathers: known.gathers, Cuts: known.cuts, Relabels: known.relabels,
 		Replaceable: known.spends, Skipping: known.skips, Judges: known.judges,
 	}
 	switch {

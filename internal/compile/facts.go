@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"cmp"
 	"maps"
 
 	"github.com/headrace/headrace/op/core"
@@ -17,6 +18,7 @@ type facts struct {
 	relabels  bool // labels are others than those of the sources
 
 	gathers []string // stages that make samples of several
+	cuts    string   // a pack that makes several samples of one, part of which it holds; "": there is none
 
 	// By stage, what it does about bad samples.
 	skips  map[string]bool
@@ -52,6 +54,7 @@ func (f *facts) add(g facts) {
 	f.programs = f.programs || g.programs
 	f.relabels = f.relabels || g.relabels
 	f.gathers = append(f.gathers, g.gathers...)
+	f.cuts = cmp.Or(f.cuts, g.cuts)
 	join(&f.skips, g.skips)
 	join(&f.spends, g.spends)
 	join(&f.judges, g.judges)

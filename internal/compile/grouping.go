@@ -28,7 +28,8 @@ func (b *builder) group(e *batch.Writer) (known facts, err error) {
 			b.split(p.Names[0], g.Cut)
 		}
 		if pack.Cuts() {
-			known.gathers = []string{"group " + p.Names[len(p.Names)-1]}
+			known.cuts = p.Names[len(p.Names)-1]
+			known.gathers = []string{"group " + known.cuts}
 		}
 	}
 

@@ -28,6 +28,7 @@ type Program struct {
 	Makes    bool     // some may be made into several
 	Counted  bool     // nothing but that changes how many there are, and each is made into as many: Samples has them
 	Gathers  []string // stages that make samples of several
+	Cuts     string   // of these a pack that holds the rest of a sample, by its step's name; "": there is none
 	Relabels bool     // labels are others than those of the sources
 
 	Limits []*depth.Limit // of samples on their way

@@ -53,8 +53,12 @@ func (s *Split) Check(in sample.Schema) (sample.Schema, error) {
 	if from >= to {
 		errs = append(errs, recipe.Wrong("to", "is %v, and from is %v: must be above it", to, from))
 	}
-	if by := s.by(); by != byKey && in != nil && in.Find(by) < 0 {
-		errs = append(errs, recipe.Wrong("by", "is %q, and there is no such field: the samples have %s", by, in))
+	if by := s.by(); by != byKey && in != nil {
+		if i := in.Find(by); i < 0 {
+			errs = append(errs, recipe.Wrong("by", "is %q, and there is no such field: the samples have %s", by, in))
+		} else if t := in[i].Type; len(t.Shape) > 0 {
+			errs = append(errs, recipe.Wrong("by", "is %q, which is %v: must be text or one number", by, t))
+		}
 	}
 	return in, errors.Join(errs...)
 }

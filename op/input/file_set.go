@@ -153,7 +153,7 @@ func (f *FileSet) ValueOf(field string) func(index int64) string {
 		return func(index int64) string { return strconv.FormatInt(f.Labels[index], 10) }
 	}
 	for i := range f.columns {
-		if c := &f.columns[i]; c.Name == field {
+		if c := &f.columns[i]; c.Name == field && len(c.Type().Shape) == 0 {
 			return c.AsText
 		}
 	}

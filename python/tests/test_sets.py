@@ -336,6 +336,30 @@ def test_files_stay_in_their_part(photos, tmp_path):
         assert where[file] == where[files[i // 3 * 3]]
 
 
+def test_truths_that_divide_are_those_of_their_rows(photos):
+    """As the texts that JSON has for them, which were given as another column."""
+    files = sorted(map(str, photos.rglob("*.jpg")))
+    held = [i % 3 == 1 for i in range(len(files))]
+    rows = [(file, one, "true" if one else "false") for file, one in zip(files, held)]
+    shares = {"a": 0.5, "b": 0.5}
+
+    def sides(by, seed):
+        parts = hr.files(rows, fields=["held", "text"]).split(shares, by=by, seed=seed)
+        return {name: keys(part) for name, part in parts.items()}
+
+    def apart(seed):
+        try:
+            return sides("text", seed)
+        except RecipeError:  # both values fall into one part
+            return None
+
+    seed, expected = next((seed, found) for seed in range(32) if (found := apart(seed)))
+    assert sides("held", seed) == expected
+    assert sorted(map(sorted, expected.values())) == sorted(
+        [file for file, one in zip(files, held) if one == value] for value in (False, True)
+    )
+
+
 def keys(pipeline):
     with pipeline.drop("bytes").batch(3).loader(epochs=1) as loader:
         return [key for batch in loader for key in batch["key"]]
@@ -362,6 +386,17 @@ def test_wherever_it_is_written_it_divides_the_source(photos):
     assert sorted(got) == sorted([*range(100), *range(50)])
     cut = numbers(100)[:40].split({"a": 0.5, "b": 0.5})
     assert sorted(joined(given(part.batch(4))[0] for part in cut.values())) == list(range(40))
+
+
+def test_a_split_of_a_mix_divides_each_source():
+    def mixed(first, second):
+        return hr.mix({"first": first, "second": second}, repeat=1)
+
+    shares = {"a": 0.5, "b": 0.5}
+    parts = mixed(numbers(100), mixed(numbers(50), numbers(80))).split(shares)
+    of = [numbers(n).split(shares) for n in (100, 50, 80)]
+    for name, part in parts.items():
+        assert sorted(given(part.drop("source").batch(4))[0]) == sorted(joined(given(one[name].batch(4))[0] for one in of))
 
 
 def test_a_split_is_a_recipe(tmp_path):
@@ -408,6 +443,9 @@ def test_splits_that_cannot_be(photos):
         hr.files(photos).split({"a": 0.5}, by="patient")["a"].decode_image().loader()
     with pytest.raises(RecipeError, match="only once a sample is read"):
         hr.files(photos).split({"a": 0.5}, by="bytes")["a"].decode_image().loader()
+    rows = [{"path": file, "boxes": boxes} for file, boxes in zip(sorted(photos.rglob("*.jpg")), (np.zeros((0, 4)), np.ones((1, 4))))]
+    with pytest.raises(RecipeError, match=r'by is "boxes", which is float64 \[\?, 4\]: must be text or one number'):
+        hr.files(rows, fields=["boxes"]).split({"a": 0.5}, by="boxes")["a"].decode_image().loader()
     with pytest.raises(RecipeError, match="which keys= gives only once they are read"):
         hr.source([{"n": 1}], keys=["a"]).split({"a": 0.5})["a"].loader()
     with pytest.raises(RecipeError, match="take comes after shuffle, so it has other samples in each epoch"):
