@@ -56,77 +56,6 @@ class Operations:
         def _with(self, op: str, args: dict[str, Any]) -> Pipeline: ...
         def _image(self, op: str, field: str | None, fields: Some | None, args: dict[str, Any]) -> Pipeline: ...
 
-    def lanes(self, count: int) -> Pipeline:
-        """Say into how many lanes the order is divided, so that global batches depend on no number of ranks.
-
-            .lanes(64)
-
-        A lane is a fixed share of the order. Steps that hold or drop samples, such as `filter`, `pack` or `merge`, do so in each lane
-        apart, and a global batch has equally many rows of each. It needs a batch with `global_size`, which the number must divide. By
-        default there are as many lanes as divide it, up to 256. Choose the number for the largest number of ranks that will ever train with
-        these batches.
-
-        Args:
-            count: lanes.
-        """
-        return self._with("lanes", {"count": integer("count", count)})
-
-    def shard(self, index: int, count: int) -> Pipeline:
-        """Use every n-th sample: one of n equal parts.
-
-            .shard(0, 4)
-
-        `shard(0, n)` to `shard(n - 1, n)` are all samples together, and their sizes differ by at most one. For the ranks of a training you
-        do not need it: `loader(rank=, world_size=)` divides each epoch.
-
-        Args:
-            index: which part, from 0.
-            count: how many parts there are.
-        """
-        return self._with("shard", {"index": integer("index", index), "count": integer("count", count)})
-
-    def skip(self, n: int) -> Pipeline:
-        """Leave out the first samples.
-
-            .skip(1000)
-
-        What `take(n)` uses, `skip(n)` leaves out, before and after `shuffle`. It does not resume a run: a state does, see
-        `Loader.load_state_dict`.
-
-        Args:
-            n: how many are left out of an epoch, of all ranks together.
-        """
-        return self._with("skip", {"n": integer("n", n)})
-
-    def slice(self, start: int | None = None, stop: int | None = None, step: int = 1) -> Pipeline:
-        """Use a range of the samples, as Python's slices do.
-
-            .slice(-1000)
-            .slice(0, 5000, 10)
-
-        `pipeline[a:b:c]` is the same as `pipeline.slice(a, b, c)`. Before `shuffle` it is a range of the samples in the order of their
-        names, or of your list; after `shuffle`, of each epoch's order.
-
-        Args:
-            start: the first sample, from 0; below 0 it counts from the end.
-            stop: the one after the last; below 0 it counts from the end; by default the end.
-            step: use every step-th of them.
-        """
-        return self._with("slice", {"start": optional("start", start), "stop": optional("stop", stop), "step": integer("step", step)})
-
-    def take(self, n: int) -> Pipeline:
-        """Use only the first samples.
-
-            .take(1000)
-
-        Before `shuffle` these are the same in each epoch: the first by name, or of your list. After `shuffle` they are the first of each
-        epoch's order, so other samples in each epoch. If there are fewer, all come.
-
-        Args:
-            n: how many samples come in an epoch, of all ranks together.
-        """
-        return self._with("take", {"n": integer("n", n)})
-
     def shuffle(self, seed: int | None = None, *, window: int | None = None) -> Pipeline:
         """Visit samples in another random order in each epoch.
 
@@ -174,6 +103,62 @@ class Operations:
             "seed": optional("seed", seed),
         }
         return self._with("weighted", args)
+
+    def take(self, n: int) -> Pipeline:
+        """Use only the first samples.
+
+            .take(1000)
+
+        Before `shuffle` these are the same in each epoch: the first by name, or of your list. After `shuffle` they are the first of each
+        epoch's order, so other samples in each epoch. If there are fewer, all come.
+
+        Args:
+            n: how many samples come in an epoch, of all ranks together.
+        """
+        return self._with("take", {"n": integer("n", n)})
+
+    def skip(self, n: int) -> Pipeline:
+        """Leave out the first samples.
+
+            .skip(1000)
+
+        What `take(n)` uses, `skip(n)` leaves out, before and after `shuffle`. It does not resume a run: a state does, see
+        `Loader.load_state_dict`.
+
+        Args:
+            n: how many are left out of an epoch, of all ranks together.
+        """
+        return self._with("skip", {"n": integer("n", n)})
+
+    def slice(self, start: int | None = None, stop: int | None = None, step: int = 1) -> Pipeline:
+        """Use a range of the samples, as Python's slices do.
+
+            .slice(-1000)
+            .slice(0, 5000, 10)
+
+        `pipeline[a:b:c]` is the same as `pipeline.slice(a, b, c)`. Before `shuffle` it is a range of the samples in the order of their
+        names, or of your list; after `shuffle`, of each epoch's order.
+
+        Args:
+            start: the first sample, from 0; below 0 it counts from the end.
+            stop: the one after the last; below 0 it counts from the end; by default the end.
+            step: use every step-th of them.
+        """
+        return self._with("slice", {"start": optional("start", start), "stop": optional("stop", stop), "step": integer("step", step)})
+
+    def shard(self, index: int, count: int) -> Pipeline:
+        """Use every n-th sample: one of n equal parts.
+
+            .shard(0, 4)
+
+        `shard(0, n)` to `shard(n - 1, n)` are all samples together, and their sizes differ by at most one. For the ranks of a training you
+        do not need it: `loader(rank=, world_size=)` divides each epoch.
+
+        Args:
+            index: which part, from 0.
+            count: how many parts there are.
+        """
+        return self._with("shard", {"index": integer("index", index), "count": integer("count", count)})
 
     def decode_image(
         self,
@@ -1179,6 +1164,21 @@ class Operations:
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
         return self._image("layout", field, fields, {"layout": layout})
+
+    def lanes(self, count: int) -> Pipeline:
+        """Say into how many lanes the order is divided, so that global batches depend on no number of ranks.
+
+            .lanes(64)
+
+        A lane is a fixed share of the order. Steps that hold or drop samples, such as `filter`, `pack` or `merge`, do so in each lane
+        apart, and a global batch has equally many rows of each. It needs a batch with `global_size`, which the number must divide. By
+        default there are as many lanes as divide it, up to 256. Choose the number for the largest number of ranks that will ever train with
+        these batches.
+
+        Args:
+            count: lanes.
+        """
+        return self._with("lanes", {"count": integer("count", count)})
 
     def bucket_batch(
         self,
