@@ -30,6 +30,9 @@ func (l lanes) rows() int { return (l.end - l.first) * l.Each }
 // samples before global batches. Samples that pass one by one need no lanes: their rows
 // follow from their places in the order.
 func (l *listing) divide(d design) error {
+	if d.options.trial != nil {
+		return nil // a profile measures each stage once, whatever its batches are
+	}
 	asked := d.plan.Lanes
 	if why := l.apart(d); why != "" {
 		if asked > 0 {

@@ -88,7 +88,7 @@ func (f *filler[In, B]) next(w *worker.Worker, buf []queue.Message[In]) (in In, 
 			f.in.WakeTakers() // it may have been woken in place of another
 			return in, at, false
 		}
-		// Those who work let items gather, which then cost little more than one.
+		// Workers let items gather, which then cost little more than one.
 		if f.enough() {
 			w.BeforeWait(&w.InTurn)
 			f.few.Wait()

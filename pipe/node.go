@@ -37,6 +37,7 @@ type node struct {
 
 	lane  string // what its key ends with, where it is one of several that are alike; "": it is not
 	lanes int    // how many of these there are
+	nth   int    // of these, from 0
 }
 
 const (

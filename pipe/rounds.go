@@ -25,17 +25,18 @@ func LaneOf(stage string, lane int) string { return fmt.Sprintf("%s@%d", stage, 
 // depends on nothing but its number and what each flow makes, and a run of some of the
 // flows has its part of the same rounds.
 //
-// Last may change the last item of each round, before that is handed on.
+// Hold is called for each item that waits for others of its round; nil: nothing is. Last
+// may change the last item of each round, before that is handed on.
 //
 // Stages of different flows may have the same names. [Stats] add their numbers up,
 // SetWorkers divides workers among them, and a state calls each by [LaneOf].
-func Rounds[T any](flows []Flow[T], last func(*T), o RoundOpts) Flow[T] {
+func Rounds[T any](flows []Flow[T], hold func(T), last func(*T), o RoundOpts) Flow[T] {
 	n := &node{name: o.Name, kind: kindRounds, buffer: o.Buffer, ordered: true,
 		detail: fmt.Sprintf("of %d lanes, %d each", len(flows), o.Each)}
 	for i, f := range flows {
 		n.ups = append(n.ups, f.node)
 		for _, at := range f.node.walk() {
-			at.lane, at.lanes = LaneOf("", o.First+i), len(flows)
+			at.lane, at.lanes, at.nth = LaneOf("", o.First+i), len(flows), i
 		}
 	}
 	n.settle()
@@ -56,7 +57,7 @@ func Rounds[T any](flows []Flow[T], last func(*T), o RoundOpts) Flow[T] {
 			in := f.into(op, st)
 			m.inputs = append(m.inputs, &mergeInput[T]{ring: in, feeder: st.up[len(st.up)-1]})
 		}
-		r := &roundStage[T]{mergeStage: m, each: o.Each, dropLast: o.DropLast, last: last}
+		r := &roundStage[T]{mergeStage: m, each: o.Each, dropLast: o.DropLast, hold: hold, last: last}
 		op.run(st, r.work)
 		return m.out
 	}}
@@ -68,6 +69,7 @@ type roundStage[T any] struct {
 	*mergeStage[T]
 	each     int
 	dropLast bool
+	hold     func(T)
 	last     func(*T)
 	held     []queue.Message[T]
 }
@@ -104,6 +106,9 @@ func (r *roundStage[T]) takeRounds(w *worker.Worker) (end queue.Message[T], ok b
 					if !r.dropLast && !r.handOn(w) {
 						r.out.DiscardMsg(m)
 						return end, false
+					}
+					if r.hold != nil {
+						r.hold(m.Val)
 					}
 					r.held = append(r.held, m)
 				case m.Kind == queue.Fatal:

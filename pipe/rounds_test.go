@@ -65,7 +65,7 @@ func lanesOf(sizes []int, first, end, each int, dropLast bool) pipe.Flow[[]laneI
 	for lane := first; lane < end; lane++ {
 		flows = append(flows, laneFlow(lane, sizes[lane]))
 	}
-	in := pipe.Rounds(flows, func(v **laneItem) { (*v).last = true }, pipe.RoundOpts{Name: "rounds", First: first, Each: each, DropLast: dropLast})
+	in := pipe.Rounds(flows, nil, func(v **laneItem) { (*v).last = true }, pipe.RoundOpts{Name: "rounds", First: first, Each: each, DropLast: dropLast})
 	return pipe.Aggregate(in, func() pipe.Aggregator[*laneItem, []laneItem] { return &listing{} }, pipe.AggregateOpts{Name: "lists"})
 }
 
@@ -218,7 +218,7 @@ func TestALaneThatFailsEndsTheRun(t *testing.T) {
 			return 10*i + lane, nil
 		}, pipe.Opts{Name: "read", Ordered: true}))
 	}
-	run := begun(t, pipe.Rounds(flows, func(*int) {}, pipe.RoundOpts{Name: "rounds", First: 6, Each: 1}), pipe.Config{})
+	run := begun(t, pipe.Rounds(flows, nil, func(*int) {}, pipe.RoundOpts{Name: "rounds", First: 6, Each: 1}), pipe.Config{})
 	var got []int
 	for v, err := range run.All() {
 		if err != nil {

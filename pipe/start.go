@@ -121,6 +121,7 @@ func (o *opening) newStage(n *node, below *stage) *stage {
 		s.raises = !n.policy.Skip
 		s.lossesBefore = o.lostBefore(n)
 	}
+	s.Before = n.nth * n.share(n.workers) * s.PerWorker
 	s.Resize(n.share(n.workers))
 	parent := o.ctx
 	if below != nil {

@@ -53,6 +53,9 @@ fuzz_c() {
 	done
 }
 
+# lanes compares global batches of 2,000 random compositions on several numbers of ranks.
+lanes() { HEADRACE_TESTS=whole HEADRACE_LANES=2000 in_tree -m pytest -q -n 2 --dist worksteal python/tests/test_lanes.py; }
+
 # random_files makes thousands of small valid files of every format, and cuts them at
 # random: what decodes them is compared with Pillow, FFmpeg, libsndfile, pyarrow and NumPy.
 random_files() {
@@ -79,6 +82,7 @@ step "build" scripts/build.sh
 once "photographs" "$PYTHON" examples/demo/photographs.py .demo/photographs
 once "cut and killed" env HEADRACE_ENGINE="$ROOT/bin/headrace-debug" PYTHONPATH="$ROOT/python/src" "$PYTHON" scripts/soak.py .demo/photographs
 once "random files" random_files
+once "lanes" lanes
 once "writers of records" writers
 once "models, $HOURS h" models
 once "fuzzing" fuzz 60 .

@@ -150,7 +150,7 @@ func (j joiner) inRounds(s *section, later bool) (pipe.Flow[*batch.Batch], count
 	}
 
 	last := func(it **record.Record) { (*it).EndsRound = true }
-	in := samples{Flow: pipe.Discard(pipe.Rounds(flowsOf(lines), last, rows(lines)), j.Env.Drop)}
+	in := samples{Flow: pipe.Discard(pipe.Rounds(flowsOf(lines), park, last, rows(lines)), j.Env.Drop)}
 	in = j.recount(in, "after "+roundsName, countsOf(lines)...)
 	if python := s.end.Calls(); python != nil {
 		in = j.count(in, s.plan.Last.Name())
@@ -162,6 +162,13 @@ func (j joiner) inRounds(s *section, later bool) (pipe.Flow[*batch.Batch], count
 	}
 	ends := func(it *record.Record) bool { return it.EndsRound }
 	return pipe.FillGroups(in.Flow, s.Layout.Rows, ends, s.Slots, s.end.Fill, j.filling(s, false, later)), in.counted
+}
+
+// park has nobody wait for the bytes of a sample that waits for others of its round: these
+// may wait for bytes themselves.
+func park(it *record.Record) {
+	it.Content.Park()
+	it.Working.Park()
 }
 
 // packedRounds does the same for rows into which each lane packs its samples.
@@ -181,7 +188,7 @@ func (j joiner) packedRounds(lines []samples, s *section, later bool, o pipe.Rou
 		passed(in.counted, 1)
 		flows = append(flows, pipe.Discard(pipe.Aggregate(in.Flow, begin, together), s.end.DropRow))
 	}
-	rows := pipe.Discard(pipe.Rounds(flows, func(r *row) { r.Ends = true }, o), s.end.DropRow)
+	rows := pipe.Discard(pipe.Rounds(flows, nil, func(r *row) { r.Ends = true }, o), s.end.DropRow)
 	rows, known := recountGroups(j, rows, step, first, s.end.DropRow, lines[0].counted, 1)
 	filling := j.filling(s, false, later)
 	filling.Ordered = filling.Ordered || s.plan.Batch.Pack.Cuts() // what is left of a sample comes after its beginning

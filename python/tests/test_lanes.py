@@ -9,7 +9,7 @@ import pytest
 
 import headrace as hr
 
-WHOLE = os.environ.get("HEADRACE_TESTS") == "whole"
+SEEDS = int(os.environ.get("HEADRACE_LANES", "400" if os.environ.get("HEADRACE_TESTS") == "whole" else "12"))
 
 
 def numbers(n, begin=0):
@@ -110,7 +110,7 @@ def run(p, world, cut=None, steps=None, states=None):
     return [list(itertools.chain(*parts)) for parts in itertools.zip_longest(*ranks, fillvalue=[])], after
 
 
-@pytest.mark.parametrize("seed", range(400 if WHOLE else 12))
+@pytest.mark.parametrize("seed", range(SEEDS))
 def test_global_batches_are_those_of_one_rank(seed):
     draw = random.Random(seed)
     p, lanes, drops = ended(steps(draw), draw)
@@ -221,3 +221,21 @@ def test_a_loader_explains_what_ranks_change():
         with p.loader(epochs=1) as loader:
             assert want in loader.explain()
             assert "source" in loader.explain()
+
+
+def test_lanes_of_a_function_that_says_nothing_of_its_results():
+    p = numbers(20).filter(keep, fields="n", where="here").map(lambda n: n * 2, fields="n", to="m", where="here")
+    with p.lanes(2).batch(global_size=4).loader(epochs=1) as loader:
+        assert all((batch["m"] == batch["n"] * 2).all() for batch in loader)
+
+
+def large(n):
+    return np.full((1 << 18,), n, np.int32)
+
+
+def test_samples_that_wait_for_their_round_keep_no_bytes_from_others():
+    p = numbers(200).filter(keep, fields="n", where="here").map(large, fields="n", to="x", where="here", gives={"x": ("int32", (1 << 18,))})
+    for drop in (False, True):
+        q = p.map(lambda x: x + 1, fields="x", where="here").lanes(4).batch(global_size=16, drop_last=drop)
+        with q.loader(epochs=1, memory=40 << 20) as loader:
+            assert all((batch["x"][:, 0] == batch["n"] + 1).all() for batch in loader)

@@ -36,6 +36,7 @@ type Set struct {
 	sampled atomic.Bool // times holds only some of them
 
 	mu      sync.Mutex
+	Before  int       // how many workers of other sets are shown as if they were of this stage
 	Members []*Worker // all that were ever there at once. A worker takes over the number of one that has left, with its counts
 	vacant  []*Worker // of them those that have left
 }
@@ -112,7 +113,7 @@ func (s *Set) NewMember() *Worker {
 		}
 		return w
 	}
-	w := s.NewWorker().Traced(len(s.Members))
+	w := s.NewWorker().Traced(s.Before + len(s.Members))
 	s.Members = append(s.Members, w)
 	return w
 }
