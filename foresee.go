@@ -21,6 +21,9 @@ type prospect struct {
 
 // foresee counts what there is to do, for users and for states.
 func foresee(d design, from listing, l layouts, program *compile.Program) (known prospect, err error) {
+	if err := from.agree(d, program); err != nil {
+		return known, err
+	}
 	known.extent = extentOf(d, from, program)
 	if known.info, err = describe(d, from, l.last, program); err != nil {
 		return known, err

@@ -16,7 +16,6 @@ import (
 type lanes struct {
 	order.Lanes
 	first, end int
-	agree      bool                // ranks must have equally many batches, and nothing else makes them
 	of         [][]*source.Listing // of each of the rank's lanes, in the order of the recipe
 }
 
@@ -53,7 +52,7 @@ func (l *listing) divide(d design) error {
 		return refuseRanks(all, batch, l.world, err)
 	}
 
-	l.lanes = lanes{Lanes: all, first: first, end: end, agree: d.config.mustAgree()}
+	l.lanes = lanes{Lanes: all, first: first, end: end}
 	for lane := first; lane < end; lane++ {
 		var mine []*source.Listing
 		for _, s := range l.begins {
@@ -81,25 +80,32 @@ func (l listing) as(world, rank int) listing {
 // ofLane returns the division of a lane.
 func (l *listing) ofLane(lane int) division {
 	d := l.division
-	d.world, d.rank, d.uneven = l.lanes.Count, lane, !l.fills(lane)
+	d.world, d.rank, d.uneven = l.lanes.Count, lane, true
 	return d
 }
 
-// fills reports whether a lane is filled up with samples from the epoch's start: the
-// first of a rank that would lack the last batch, if every rank needs one.
-func (l *listing) fills(lane int) bool {
-	if !l.agree || lane != l.lanes.first {
-		return false
+// agree refuses ranks that would have different numbers of batches, where nothing else
+// makes them equal: one that ends would have the others wait for ever.
+func (l listing) agree(d design, program *compile.Program) error {
+	if !l.any() || !d.config.mustAgree() {
+		return nil
 	}
-	rounds := func(lane int) (n int64) {
-		d := l.division
-		d.world, d.rank, d.uneven = l.lanes.Count, lane, true
-		for _, s := range l.begins {
-			n += d.divided(s.Places(), l.Count, lane).Len()
+	fewest, exact := int64(-1), true
+	same := true
+	for rank := range l.world {
+		first, end, _ := l.Lanes.Of(rank, l.world, true)
+		n, known := program.Rounds(first, end)
+		exact = exact && known
+		same = same && (fewest < 0 || n == fewest)
+		if fewest < 0 || n < fewest {
+			fewest = n
 		}
-		return (n + int64(l.Each) - 1) / int64(l.Each)
 	}
-	return rounds(lane) < rounds(0)
+	if same && exact {
+		return nil
+	}
+	return fmt.Errorf("%w: with world_size %d ranks would have different numbers of batches, as lanes have of samples: "+
+		"set steps_per_epoch, to at most %d, or uneven=True where no rank waits for another", ErrConfig, l.world, fewest)
 }
 
 // apart returns the reason for which global batches depend on the ranks; "": they do not.
@@ -111,8 +117,15 @@ func (l *listing) apart(d design) string {
 		return `samples overtake each other with order="completion"`
 	case d.plan.Batch.Buckets != nil:
 		return "a bucket is padded to the longest sample of a rank"
+	case d.plan.Batch.Policy() && d.plan.Batch.Pack == nil, compile.Groups(d.recipe, d.plan) && d.plan.Batch.Pack == nil:
+		return "samples of one kind come together, of those that a rank has"
 	case l.iterated() != nil:
 		return fmt.Sprintf("each rank iterates over an object of its own in %q: give the source a length", l.iterated().Name)
+	}
+	for p := d.plan.Samples.Batches; p != nil; p = p.Samples.Batches {
+		if p.Batch.GlobalSize > 0 {
+			return fmt.Sprintf("%q, before the last batch, counts the rows of all ranks: give it size", p.Last.Names[len(p.Last.Names)-1])
+		}
 	}
 	for _, m := range d.plan.Samples.Merges() {
 		if m.Order == "arrival" {
@@ -140,6 +153,9 @@ func refuseRanks(all order.Lanes, batch, world int, err error) error {
 	if batch%world == 0 {
 		return fmt.Errorf("%w: %w: write .lanes(%d) before the batch, or the number of the largest cluster that is "+
 			"ever to have these batches; other lanes make other batches", ErrConfig, err, lanesFor(batch, world))
+	}
+	if world > all.Count {
+		return fmt.Errorf("%w: %w: use at most %d ranks, or a global_size that %d divides", ErrConfig, err, all.Count, world)
 	}
 	var fit []int
 	for n := 1; n <= all.Count; n++ {
@@ -201,6 +217,8 @@ func (l listing) told(d design) string {
 			"This rank has lanes %d to %d, %d rows of each in a batch.", l.Count, l.first, l.end-1, l.Each)
 	case d.plan.Single:
 		return "Ranks share the samples of an epoch; each has others."
+	case d.does(Skip):
+		return depend + `on_error="skip" has later samples take the rows of those that are lost.`
 	case d.plan.Batch.GlobalSize == 0:
 		return depend + "size counts the rows of one rank. global_size counts those of all, and keeps batches the same."
 	case why != "":

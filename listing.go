@@ -46,6 +46,9 @@ func listSources(ctx context.Context, d design, lists *source.Lister, most int64
 	for _, s := range l.begins {
 		s.Most = most
 	}
+	if err := checkRanks(d); err != nil {
+		return l, err
+	}
 	if err := l.divide(d); err != nil {
 		return l, err
 	}
@@ -55,7 +58,7 @@ func listSources(ctx context.Context, d design, lists *source.Lister, most int64
 		}
 		s.ShareOut()
 	}
-	return l, checkRanks(d)
+	return l, nil
 }
 
 func divisionOf(d design, sources int) division {

@@ -452,7 +452,11 @@ func (l *Loader) lost(loss pipe.Loss) {
 			id.Output = bad.Output
 		}
 	}
-	l.tell(Lost{ID: id, Key: key, Stage: loss.Stage, Err: loss.Err})
+	lost := Lost{ID: id, Key: key, Stage: loss.Stage, Err: loss.Err}
+	if loss.Source != id.Source {
+		lost.Place = loss.Source
+	}
+	l.tell(lost)
 }
 
 // tell passes on what was lost or replaced.

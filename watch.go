@@ -66,7 +66,7 @@ func (l *Loader) nameStalled(o pipe.StalledOperation) (key, which string) {
 	id, key := l.source(o.Source).Identify(o.Epoch, o.Pos)
 	which = fmt.Sprintf("index %d", id.Index)
 	if len(l.sources) > 1 {
-		which += " of " + o.Source
+		which += " of " + id.Source
 	}
 	return key, which
 }

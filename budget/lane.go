@@ -54,6 +54,13 @@ func (l *Lane) Acquire(ctx context.Context, order uint64, purpose Purpose, n int
 	return l.await(ctx, w)
 }
 
+// Charge grants n bytes that an item has already, and does not wait.
+func (l *Lane) Charge(order uint64, purpose Purpose, n int64) Grant {
+	l.b.mu.Lock()
+	defer l.b.mu.Unlock()
+	return l.grant(order, purpose, n)
+}
+
 func (l *Lane) await(ctx context.Context, w *waiter) (Grant, error) {
 	select {
 	case <-w.admitted:

@@ -169,8 +169,11 @@ func (c *caller) lostObject(call *Call) error {
 	if fn.Kind != Aggregate {
 		return nil
 	}
-	if call.Begin || proc.object { // safe: such a process has one caller
-		proc.object = true
+	if call.Begin || proc.objects[call.Object] { // safe: such a process has one caller
+		if proc.objects == nil {
+			proc.objects = map[int]bool{}
+		}
+		proc.objects[call.Object] = true
 		return nil
 	}
 	t := proc.team

@@ -20,11 +20,11 @@ type process struct {
 	callers []*caller // one for each thread
 	loop    *eventLoop
 
-	ready  chan struct{}            // closed when callers work
-	exited chan struct{}            // closed when it has exited and the queue knows
-	worked atomic.Bool              // it has begun to work on a sample
-	last   atomic.Pointer[function] // that it was given last, or nil
-	object bool                     // Aggregate: the object exists. Used by the caller only
+	ready   chan struct{}            // closed when callers work
+	exited  chan struct{}            // closed when it has exited and the queue knows
+	worked  atomic.Bool              // it has begun to work on a sample
+	last    atomic.Pointer[function] // that it was given last, or nil
+	objects map[int]bool             // Aggregate: those that exist, by Call.Object. Used by the caller only
 
 	mu      sync.Mutex
 	limited *caller // whose call has taken too long, or nil

@@ -209,7 +209,7 @@ func quotas(turns int64, shares []uint64, owed []int64) []uint64 {
 			}
 		}
 		// What has no share here waits for a stretch that gives it one. Only after
-		// stretches of a few turns would the others get further ahead than MixWithin allows.
+		// stretches of a few turns would others get further ahead than MixWithin.
 		if without >= 0 && owed[best] < 0 {
 			best = without
 		}

@@ -9,6 +9,8 @@ type Lost struct {
 	Stage    string
 	Err      error
 	Replaced bool // another came in its place; otherwise it was dropped
+
+	Place string // by what states call its source, where that is not the source's name; "": it is
 }
 
 // Cause is Err without the sample's name, which the other fields have.

@@ -45,7 +45,7 @@ func (s *session) held(err *arena.HeldError) {
 
 func (s *session) lost(l headrace.Lost) {
 	s.conn.SendJSON(wire.KindLost, s.stream.Load(), wire.Lost{
-		Epoch: l.ID.Epoch, Source: l.ID.Source, Position: l.ID.Pos, Index: l.ID.Index, Output: l.ID.Output.Numbers(),
+		Epoch: l.ID.Epoch, Source: l.ID.Source, Place: l.Place, Position: l.ID.Pos, Index: l.ID.Index, Output: l.ID.Output.Numbers(),
 		Key: pathJSON(l.Key), Stage: l.Stage, Step: report.Step(l.Err), Error: l.Cause().Error(), Replaced: l.Replaced,
 	})
 }

@@ -291,6 +291,7 @@ type Path = json.RawMessage
 type Lost struct {
 	Epoch    int     `json:"epoch"`
 	Source   string  `json:"source"`
+	Place    string  `json:"place,omitempty"` // the key of a record's sources; empty: Source
 	Position int64   `json:"position"`
 	Index    int64   `json:"index"`
 	Output   []int64 `json:"output"`

@@ -40,7 +40,8 @@ func Compile(p fuse.Plan, t Target) (*Program, error) {
 	out.Samples, out.Exact = first.line.epoch()
 	out.Batches, out.Exact = last.epoch()
 	if t.Lanes != nil {
-		out.Batches, out.Exact = t.Lanes.rounds(last)
+		out.Rounds = func(first, end int) (int64, bool) { return t.Lanes.rounds(last, first, end) }
+		out.Batches, out.Exact = out.Rounds(t.Lanes.First, t.Lanes.First+len(t.Lanes.Sources))
 	}
 
 	j := joiner{Target: &t, Program: out, wrong: &err}

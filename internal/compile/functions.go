@@ -36,6 +36,7 @@ func (b *builder) flatMap(p fuse.Part) error {
 		return err
 	}
 	b.Schema = out
+	next.Whole = b.Lanes != nil
 	h := b.Policies.Of(p.Failures, b.samples)
 	known := ofFunction(next.Function).with(facts{drops: true, makes: true, uncounted: true})
 	if next.RefusesReplace = h.Replaces; !h.Replaces {

@@ -152,6 +152,11 @@ func (j joiner) inRounds(s *section, later bool) (pipe.Flow[*batch.Batch], count
 	last := func(it **record.Record) { (*it).EndsRound = true }
 	in := samples{Flow: pipe.Discard(pipe.Rounds(flowsOf(lines), park, last, rows(lines)), j.Env.Drop)}
 	in = j.recount(in, "after "+roundsName, countsOf(lines)...)
+	if s.plan.Batch.DropsLast() { // a round goes on when all of it is there
+		for _, of := range lines {
+			passed(of.counted, j.Lanes.Each)
+		}
+	}
 	if python := s.end.Calls(); python != nil {
 		in = j.count(in, s.plan.Last.Name())
 		in.workers = max(in.workers, python.Workers)
@@ -164,8 +169,8 @@ func (j joiner) inRounds(s *section, later bool) (pipe.Flow[*batch.Batch], count
 	return pipe.FillGroups(in.Flow, s.Layout.Rows, ends, s.Slots, s.end.Fill, j.filling(s, false, later)), in.counted
 }
 
-// park has nobody wait for the bytes of a sample that waits for others of its round: these
-// may wait for bytes themselves.
+// park lets others have bytes before a sample that waits for them: they may be of its
+// round, and wait for bytes themselves.
 func park(it *record.Record) {
 	it.Content.Park()
 	it.Working.Park()
@@ -209,11 +214,12 @@ func countsOf(all []samples) (counts []counted) {
 	return counts
 }
 
-// rounds returns the number of batches of an epoch, of all ranks, or an upper bound.
-func (t Lanes) rounds(s *section) (batches int64, exact bool) {
+// rounds returns the number of batches of an epoch that have rows of some lanes, or an
+// upper bound.
+func (t Lanes) rounds(s *section, first, end int) (batches int64, exact bool) {
 	exact = true
 	fewest := int64(-1)
-	for number := range t.Count {
+	for number := first; number < end; number++ {
 		samples, known := s.line.epochOf(part{
 			func(whole *source.Listing) int64 { return t.Expected(number, whole) },
 			func(n *line) int64 { return t.most(n, number) },

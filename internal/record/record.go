@@ -194,7 +194,8 @@ func (r *Record) Count() int {
 // Row returns a record for row i of a batch: the sample there, as it was before.
 func (r *Record) Row(i int) *Record {
 	if r.Members == nil || r.Rowless {
-		row := &Record{Source: r.Source, ID: r.ID, Key: r.Key, Pass: r.Pass, Turn: r.Turn, Draws: slices.Clone(r.Draws), Standing: r.Standing}
+		row := &Record{Source: r.Source, ID: r.ID, Key: r.Key, Pass: r.Pass, Turn: r.Turn, Draws: slices.Clone(r.Draws),
+			Standing: r.Standing}
 		row.SetOutput(r.Made, int64(i))
 		return row
 	}
@@ -209,7 +210,8 @@ func (r *Record) Row(i int) *Record {
 // first of them.
 func Batch(members []*Record) *Record {
 	first := members[0]
-	it := &Record{Source: first.Source, ID: first.ID, Key: first.Key, Pass: first.Pass, Turn: first.Turn, Made: first.Made, Members: members}
+	it := &Record{Source: first.Source, ID: first.ID, Key: first.Key, Pass: first.Pass, Turn: first.Turn, Made: first.Made,
+		Members: members}
 	if slices.ContainsFunc(members, func(m *Record) bool { return m.Standing != nil }) {
 		it.Stand(members[len(members)-1])
 	}

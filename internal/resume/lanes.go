@@ -74,6 +74,10 @@ func (g *gathering) lanes() (state.State, error) {
 // belong to different ones.
 func (g *gathering) sameStep(first ranked) error {
 	for _, r := range g.ranks {
+		if r.Epoch != first.Epoch && g.own.Steps > 0 {
+			return fmt.Errorf("rank %d is in epoch %d and rank %d in epoch %d: give states of the same step of all ranks",
+				first.Rank, first.Epoch, r.Rank, r.Epoch)
+		}
 		if r.Epoch == first.Epoch && r.Batches != first.Batches {
 			return fmt.Errorf("rank %d has had %d batches and rank %d %d: give states of the same step of all ranks",
 				first.Rank, first.Batches, r.Rank, r.Batches)

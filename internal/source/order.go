@@ -54,7 +54,8 @@ type sampled struct {
 	pool    *extern.Pool
 	Recent
 
-	drawn sync.Map // by epoch: what it has given for those that Recent knows
+	asking sync.Mutex // lanes ask for an epoch at once, of which there is one order
+	drawn  sync.Map   // by epoch: what it has given for those that Recent knows
 }
 
 // Link opens the workers that have the object.
@@ -76,6 +77,8 @@ func (s *sampled) Len() int64 { return s.Length }
 
 // Epoch implements Order.
 func (s *sampled) Epoch(ctx context.Context, epoch int) (func(int64) int64, error) {
+	s.asking.Lock()
+	defer s.asking.Unlock()
 	if at := s.Known(epoch); at != nil {
 		return at, nil
 	}

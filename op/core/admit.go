@@ -18,6 +18,14 @@ func (w *Env) Admit(ctx context.Context, it *record.Record) (err error) {
 	return err
 }
 
+// Charge counts the bytes of a sample that was made, and waits for none: the worker that
+// makes it may be needed by whoever has them.
+func (w *Env) Charge(_ context.Context, it *record.Record) error {
+	lane, of := it.Lane()
+	it.Working = lane.Charge(w.Age(of), ForDecoder, it.Values.Held())
+	return nil
+}
+
 // Await waits for bytes in the name of a sample, in the middle of what is made of it.
 func (w *Env) Await(ctx context.Context, it *record.Record, n int64) (g budget.Grant, err error) {
 	lane, of := it.Lane()

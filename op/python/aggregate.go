@@ -312,7 +312,11 @@ func (c *collector) child(ctx context.Context, out []extern.Value) (_ *record.Re
 	if err := c.fill(child, out, nil); err != nil {
 		return nil, err
 	}
-	err = c.Env.Admit(ctx, child)
+	if c.whole {
+		err = c.Env.Charge(ctx, child)
+	} else {
+		err = c.Env.Admit(ctx, child)
+	}
 	if c.ending && err == nil {
 		// Samples of other branches are ahead, and younger. They may need bytes in
 		// later stages, which the oldest sample that has some is given first. To stand

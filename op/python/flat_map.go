@@ -77,6 +77,7 @@ func (m FlatMap) WithPace(p recipe.Pace) recipe.Args {
 type FlatMapFunction struct {
 	*Function
 	stays          []Field // fields that pass by the function: each sample that it makes has them too
+	Whole          bool    // all that it makes of a sample is taken before the first goes on
 	RefusesReplace bool    // the loader replaces samples that fail, which cannot be done with one of which some were made
 
 	// spare has the worker for samples that are made in the places of others. Those of
@@ -113,7 +114,11 @@ func (f *FlatMapFunction) Expand(ctx context.Context, it *record.Record) iter.Se
 	return func(yield func(*record.Record, error) bool) {
 		defer f.Env.Drop(it)
 		err := f.each(ctx, f.Pool, it, func(child *record.Record) error {
-			if err := f.Env.Admit(ctx, child); err != nil {
+			admit := f.Env.Admit
+			if f.Whole {
+				admit = f.Env.Charge
+			}
+			if err := admit(ctx, child); err != nil {
 				return err
 			}
 			if !yield(child, nil) {

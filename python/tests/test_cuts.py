@@ -247,9 +247,7 @@ CUT = {
     "fields": lambda w: source().shuffle().map(drawing, workers=w).rename(more="less").drop("draws").batch(3),
     "no batches": lambda w: source(17).shuffle().map(bare, workers=w),
     "batches and rows": lambda w: source().shuffle().batch(8).map(summed, workers=w).unbatch().map(same, workers=w).batch(5),
-    "merge": lambda w: hr.merge(
-        [source(25).map(scored, workers=w), source(20).flat_map(labelled, workers=w)], weights=[1, 2], fill=-1
-    ).batch(3),
+    "merge": lambda w: hr.merge([source(25).map(scored, workers=w), source(20).flat_map(labelled, workers=w)], fill=-1).batch(3),
     "aggregate": lambda w: source().aggregate(Hoard).batch(3),
     "aggregate, shuffled": lambda w: source().shuffle().aggregate(Quiet).batch(3),
     "aggregate after a filter": lambda w: source().filter(odd, fields="n", workers=w).aggregate(Hoard).batch(3),

@@ -199,14 +199,76 @@ def test_a_class_is_made_for_each_lane(tmp_path):
             )
 
 
-def test_a_merge_in_lanes_has_as_many_batches_on_every_rank():
-    p = hr.merge([numbers(10), numbers(7, 100)]).batch(global_size=8)
+def test_ranks_that_would_have_different_numbers_of_batches_are_refused():
+    alike = hr.merge([numbers(16), numbers(8, 100)]).batch(global_size=8)
     sizes = []
     for rank in range(4):
-        with p.loader(epochs=1, rank=rank, world_size=4) as loader:
+        with alike.loader(epochs=1, rank=rank, world_size=4) as loader:
             sizes.append(len(list(loader)))
-            assert len(loader) == sizes[-1]
-    assert len(set(sizes)) == 1
+            assert len(loader) == sizes[-1] == 3
+    for p in (
+        hr.merge([numbers(9), numbers(100, 1000)]).batch(global_size=8),
+        hr.merge([numbers(10), numbers(7, 100)]).batch(global_size=8, drop_last=True),
+        numbers(44).batch(3).map(total, fields="n", where="here", gives={"n": ("int64", (None,))}).unbatch().batch(global_size=8),
+    ):
+        with pytest.raises(hr.HeadraceError, match=r"set steps_per_epoch, to at most \d+, or uneven=True"):
+            p.loader(epochs=1, rank=0, world_size=4)
+        for rank in range(4):
+            with p.loader(epochs=1, rank=rank, world_size=4, steps_per_epoch=1) as loader:
+                assert len(list(loader)) == len(loader) == 1
+
+
+def bad_at_7(n):
+    if n == 7:
+        raise ValueError("bad")
+    return n
+
+
+def test_a_sample_that_is_skipped_in_a_lane_is_in_the_state():
+    p = numbers(40).map(bad_at_7, fields="n", where="here", gives={"n": int}).filter(keep, fields="n", where="here").batch(global_size=8)
+    with p.loader(epochs=1, on_error="skip") as loader:
+        batches = iter(loader)
+        seen = next(batches)["n"].tolist() + next(batches)["n"].tolist()
+        state = loader.state_dict()
+        rest = [n for batch in batches for n in batch["n"].tolist()]
+    lost = {name: source["lost"] for name, source in state["sources"].items() if source["lost"]}
+    assert list(lost) == ["source@7"]
+    assert sorted(seen + rest) == [n for n in range(40) if keep(n) and n != 7]
+    with p.loader(epochs=1, on_error="skip") as loader:
+        loader.load_state_dict(state)
+        assert [n for batch in loader for n in batch["n"].tolist()] == rest
+
+
+@pytest.mark.timeout(60)
+def test_a_round_that_has_to_be_full_comes_with_few_samples_ahead():
+    p = numbers(100).filter(keep, fields="n", where="here", workers=1).lanes(1).batch(global_size=8, drop_last=True)
+    with p.loader(epochs=1, workers=1, prefetch=1) as loader:
+        assert all(len(batch["n"]) == 8 for batch in loader)
+
+
+def test_batches_within_have_a_size():
+    p = numbers(96).batch(global_size=16).map(total, fields="n", where="here", gives={"n": ("int64", (None,))}).unbatch()
+    with p.batch(global_size=8).loader(epochs=1) as loader:
+        assert "counts the rows of all ranks: give it size" in loader.explain()
+    with pytest.raises(hr.HeadraceError, match="give it size"):
+        p.lanes(4).batch(global_size=8).loader(epochs=1)
+
+
+def test_a_preview_has_no_lanes():
+    with filtered.lanes(4).batch(global_size=8).loader(epochs=1) as loader:
+        with pytest.raises(hr.HeadraceError, match="no image to draw, only n, key"):
+            loader.preview()
+
+
+def several_large(n):
+    return [np.full((1 << 18,), n, np.int32)] * (n % 4)
+
+
+@pytest.mark.timeout(60)
+def test_lanes_share_a_worker_and_little_memory():
+    p = numbers(60).flat_map(several_large, fields="n", to="x", where="here", workers=1, gives={"x": ("int32", (1 << 18,))})
+    with p.batch(global_size=8).loader(epochs=1, workers=1, memory=24 << 20) as loader:
+        assert sum(len(batch["x"]) for batch in loader) == sum(n % 4 for n in range(60))
 
 
 def test_a_loader_explains_what_ranks_change():

@@ -61,5 +61,6 @@ class Recovery:
         """Forget the suspects, if a place is after all of them."""
         if self.until is not None:
             theirs, positions = self.until
-            if epoch > theirs or (epoch == theirs and all(sources[name]["position"] >= at for name, at in positions.items())):
+            known = all(name in sources for name in positions)  # of a source in lanes or a mix, the whole epoch is tried
+            if epoch > theirs or (epoch == theirs and known and all(sources[name]["position"] >= at for name, at in positions.items())):
                 self.until = None

@@ -218,7 +218,7 @@ class Batches:
         """Handle a LOST frame."""
         run = self.run
         lost = LostSample(json.loads(payload))
-        place = (lost.epoch, lost.source, lost.position, (lost.index, *lost.output))  # a sampler's list is one position
+        place = (lost.epoch, lost._place, lost.position, (lost.index, *lost.output))  # a sampler's list is one position
         known = run.replaced if lost.replaced else run.lost
         new = place not in known  # a new engine loses again what the frontier had not passed
         replaced = new and lost.replaced

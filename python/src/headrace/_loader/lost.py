@@ -24,7 +24,7 @@ class LostSample:
         replaced (bool): whether another sample replaced it.
     """
 
-    __slots__ = ("epoch", "error", "index", "key", "output", "position", "replaced", "source", "stage", "step")
+    __slots__ = ("_place", "epoch", "error", "index", "key", "output", "position", "replaced", "source", "stage", "step")
 
     def __init__(self, told: dict[str, Any]) -> None:
         self.key: str = told["key"]
@@ -37,6 +37,7 @@ class LostSample:
         self.epoch: int = told["epoch"]
         self.position: int = told["position"]
         self.replaced: bool = told.get("replaced", False)
+        self._place: str = told.get("place", self.source)  # what states call the source
 
     def __repr__(self) -> str:
         replaced = ", replaced" if self.replaced else ""
