@@ -20,8 +20,8 @@ type RoundOpts struct {
 func LaneOf(stage string, lane int) string { return fmt.Sprintf("%s@%d", stage, lane) }
 
 // Rounds joins flows that do the same with other items, the lanes of an order: a
-// round has the next items of each, in the order of the flows. A flow whose epoch is over
-// has none for the rounds that follow, and no other flow has more for that. So a round
+// round has the next items of each, in the order of the flows. A flow at the end of its
+// epoch has none for the rounds that follow, and no other flow has more for that. So a round
 // depends on nothing but its number and what each flow makes, and a run of some of the
 // flows has its part of the same rounds.
 //
