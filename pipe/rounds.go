@@ -19,9 +19,9 @@ type RoundOpts struct {
 // LaneOf returns the name of a lane's source, or other stage, in states.
 func LaneOf(stage string, lane int) string { return fmt.Sprintf("%s@%d", stage, lane) }
 
-// Rounds joins flows that do the same with other items, the lanes of an order: a
-// round has the next items of each, in the order of the flows. A flow at the end of its
-// epoch has none for the rounds that follow, and no other flow has more for that. So a round
+// Rounds joins flows that do the same with other items, the lanes of an order: a round
+// has the next items of each, in the order of the flows. A flow at the end of its epoch
+// has none for the rounds that follow, and no other flow has more for that. So a round
 // depends on nothing but its number and what each flow makes, and a run of some of the
 // flows has its part of the same rounds.
 //
@@ -63,8 +63,8 @@ func Rounds[T any](flows []Flow[T], hold func(T), last func(*T), o RoundOpts) Fl
 	}}
 }
 
-// A roundStage has the items of a round that it may not hand on yet: the newest, as
-// nobody knows whether it is the last; or, where only full rounds count, all of them.
+// A roundStage has the items of a round that it may not hand on yet: the newest, which
+// may be the last; or all of them, if only full rounds count.
 type roundStage[T any] struct {
 	*mergeStage[T]
 	each     int
