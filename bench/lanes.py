@@ -35,9 +35,8 @@ def documents(path: str, n: int) -> None:
 
 
 def once(path: str, lanes: str) -> dict:
-    from processes import family, pss
-
     import headrace as hr
+    from processes import family, pss
 
     p = hr.read(path, fields={"tokens": ("tokens", ("int32", (None,)))}).shuffle(window=20_000)
     p = p.pack(2048, 256) if lanes == "none" else p.lanes(int(lanes)).pack(2048, global_size=256)
@@ -50,7 +49,8 @@ def once(path: str, lanes: str) -> dict:
                 held = sum(pss(pid) or 0 for pid in family(os.getpid()))
         times = os.times()
         engine = sum(_cpu(pid) for pid in family(os.getpid())[1:])
-    return {"rate": documents / (times.user + times.system + engine), "full": used / (rows * 2048), "pss": held, "documents": documents}
+    spent = times.user + times.system + engine
+    return {"rate": documents / spent, "full": used / (rows * 2048), "pss": held, "documents": documents}
 
 
 def _cpu(pid: int) -> float:
@@ -76,7 +76,8 @@ def main() -> None:
         for i in range(given.rounds):
             for k in range(len(LANES)):
                 lanes = LANES[(i + k) % len(LANES)]
-                out = subprocess.run([sys.executable, __file__, "--once", path, str(lanes)], check=True, capture_output=True, text=True)
+                command = [sys.executable, __file__, "--once", path, str(lanes)]
+                out = subprocess.run(command, check=True, capture_output=True, text=True)
                 found[lanes].append(json.loads(out.stdout.splitlines()[-1]))
         print("lanes  documents / CPU s          rows full   PSS, MB")
         for lanes, all_of in found.items():

@@ -506,7 +506,8 @@ class Pipeline(Operations):
         shares are approximate: of 10,000 samples, 10 % are 1,000 ± 60. `len(loader)` and `repr(loader)` have the exact numbers.
 
         Wherever you write it, it divides the samples of the source, or of each source of a merge or mix:
-        `files(…).decode_image().split(…)` is two pipelines that decode. It must come before `shuffle` if `take`, `skip`, `slice` or `shard` follow that.
+        `files(…).decode_image().split(…)` is two pipelines that decode. It must come before `shuffle` if `take`, `skip`, `slice` or
+        `shard` follow that.
 
         Args:
             shares: the parts' names and shares: numbers above 0, together at most 1. What is left of 1 is in no part. A part keeps its
