@@ -11,6 +11,7 @@ from PIL import Image, ImageCms, TiffImagePlugin
 
 import headrace as hr
 from conftest import WHOLE
+from headrace._io import metadata
 
 FORMATS = ["JPEG", "PNG", "WEBP", "TIFF", "AVIF"]
 ICC = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
@@ -87,19 +88,70 @@ def test_exif_of_png_may_begin_as_in_jpeg():
     assert hr.io.load_image(data).shape == hr.io.load_image(png).shape
 
 
+def box(kind, *parts):
+    body = b"".join(parts)
+    return (8 + len(body)).to_bytes(4, "big") + kind + body
+
+
+def heif(*places, extra=b""):
+    """An AVIF file without an image, whose EXIF is in these places."""
+    infe = box(b"infe", b"\2\0\0\0", b"\0\1", b"\0\0", b"Exif", b"\0")
+    extents = b"".join(at.to_bytes(4, "big") + size.to_bytes(4, "big") for at, size in places)
+    iloc = box(b"iloc", b"\0\0\0\0", b"\x44\0", b"\0\1", b"\0\1\0\0" + len(places).to_bytes(2, "big") + extents)
+    meta = box(b"meta", b"\0\0\0\0", box(b"iinf", b"\0\0\0\0", b"\0\1", infe), iloc, extra)
+    return box(b"ftyp", b"avif\0\0\0\0avif") + meta
+
+
 def test_places_of_items_are_bounded():
     """A file of a few bytes may name the same ones any number of times."""
-
-    def box(kind, *parts):
-        body = b"".join(parts)
-        return (8 + len(body)).to_bytes(4, "big") + kind + body
-
-    infe = box(b"infe", b"\2\0\0\0", b"\0\1", b"\0\0", b"Exif", b"\0")
     many = 0xFFFF
     iloc = box(b"iloc", b"\0\0\0\0", b"\0\0", b"\0\2", *(b"\0\1\0\0" + many.to_bytes(2, "big"),) * 2)
-    meta = box(b"meta", b"\0\0\0\0", box(b"iinf", b"\0\0\0\0", b"\0\1", infe), iloc)
+    meta = box(b"meta", b"\0\0\0\0", iloc)
     with pytest.raises(hr.MediaError, match="its items are in more than 65,536 places"):
         hr.io.image_metadata(box(b"ftyp", b"avif\0\0\0\0avif") + meta)
+
+
+class Counted(bytes):
+    """Counts the bytes that are copied out of it, and out of these."""
+
+    copied = 0
+
+    def __getitem__(self, key):
+        part = super().__getitem__(key)
+        if isinstance(key, slice):
+            Counted.copied += len(part)
+            return Counted(part)
+        return part
+
+
+TIFF_HEADER = b"II*\0\x08\0\0\0" + bytes(6)  # and a directory of no tags
+
+
+def test_prefixes_of_exif_are_passed_over_once():
+    """A file of 200 KB names its prefixes 80 times over, to 16 MB. Copied for each prefix, they would be 20 TB."""
+    data = Counted(b"Exif\0\0" * 30_000 + TIFF_HEADER)
+    assert metadata._from_header(data) == TIFF_HEADER
+    assert Counted.copied < 2 * len(data)
+
+    begin = len(heif(*[(0, 0)] * 92))
+    places = [(begin, 4), *[(begin + 4, 180_000)] * 90, (begin + 4, len(data))]
+    about = hr.io.image_metadata(heif(*places) + bytes(4) + data)
+    assert (about.exif_bytes, about.tags) == (TIFF_HEADER, {})
+
+
+def test_of_boxes_and_chunks_that_grow_the_first_counts():
+    """Each of a few bytes may name 65,536 places, or be inflated to a thousand times as many: others are not looked at."""
+    damaged = box(b"iloc", bytes(4), b"\x44\0", b"\0\1")
+    begin = len(heif((0, 0), extra=damaged))
+    about = hr.io.image_metadata(heif((begin, 4 + len(TIFF_HEADER)), extra=damaged) + bytes(4) + TIFF_HEADER)
+    assert about.exif_bytes == TIFF_HEADER
+
+    png = picture("PNG", icc=ICC)
+    damaged = (6).to_bytes(4, "big") + b"iCCPname\0\0" + bytes(4)
+    at = png.index(b"IDAT") - 4
+    assert hr.io.image_metadata(png[:at] + damaged + png[at:]).icc_profile == ICC
+    with pytest.raises(hr.MediaError, match="its metadata is damaged: what is compressed is cut off, or too large"):
+        hr.io.image_metadata(png[:8] + damaged + png[8:])
 
 
 def test_refused(tmp_path):

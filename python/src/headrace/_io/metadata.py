@@ -115,8 +115,7 @@ def _parse(view: memoryview, name: str, about: str) -> ImageMetadata:
         found = _heif(view)
     else:
         raise bad(name, about, "it is none of JPEG, PNG, WebP, TIFF, AVIF and HEIC, which have metadata")
-    while found.exif[:6] == _JPEG_EXIF:
-        found.exif = found.exif[6:]
+    found.exif = _from_header(found.exif)
     reader = _Tags(found.exif) if found.exif else None
     tags = reader.directory(reader.first) if reader else {}
     exif, gps = ({} if reader is None or not isinstance(tags.get(n), int) else reader.directory(tags[n]) for n in (_EXIF, _GPS))
@@ -132,6 +131,14 @@ def _parse(view: memoryview, name: str, about: str) -> ImageMetadata:
         icc = tags[34675]
     raw = b"" if found.format == "tiff" else bytes(found.exif)
     return ImageMetadata(found.format, orientation, tags, exif, gps, raw, icc)
+
+
+def _from_header(exif: Any) -> Any:
+    """EXIF from its TIFF header on. Outside JPEG some programs write JPEG's prefix too, and hostile ones write nothing else."""
+    at = 0
+    while exif[at : at + len(_JPEG_EXIF)] == _JPEG_EXIF:
+        at += len(_JPEG_EXIF)
+    return exif[at:]
 
 
 def _jpeg(view: memoryview) -> _Found:
@@ -172,10 +179,10 @@ def _png(view: memoryview) -> _Found:
             raise _Damaged(f"the chunk {kind!r} is cut off")
         if kind == b"eXIf":
             found.exif = body
-        elif kind == b"iCCP":
+        elif kind == b"iCCP" and not found.icc:  # there is one; inflated, each may have a thousand times its bytes
             _, _, rest = bytes(body[:_MOST]).partition(b"\0")
             found.icc = _inflated(rest[1:])
-        elif kind == b"iTXt" and bytes(body[:18]) == b"XML:com.adobe.xmp\0" and len(body) > 20:
+        elif kind == b"iTXt" and bytes(body[:18]) == b"XML:com.adobe.xmp\0" and len(body) > 20 and not found.xmp:
             text = bytes(body[20:]).split(b"\0", 2)[-1]
             found.xmp = _inflated(text) if body[18] else text
         elif kind == b"IEND":
@@ -242,7 +249,7 @@ def _heif(view: memoryview) -> _Found:
                 if entry == b"infe" and info[0] >= 2:
                     n = 2 if info[0] == 2 else 4
                     kinds[int.from_bytes(info[4 : 4 + n], "big")] = bytes(info[6 + n : 10 + n])
-        elif kind == b"iloc":
+        elif kind == b"iloc" and not places:  # there is one, and each may have 65,536 places in a few bytes
             places = _places(body)
         elif kind == b"idat":
             inside = body
