@@ -185,3 +185,23 @@ def test_what_cannot_be_is_refused(tmp_path):
         assert not list(tmp_path.iterdir())
     with pytest.raises(hr.errors.WrongType, match="planes is 3: must be 'yuv420'"):
         hr.io.save_video(tmp_path / "x.mkv", YUV, 25, planes=3)
+
+
+@pytest.mark.parametrize("planes", [None, "yuv420", "nv12", "p010le", "yuv422", "yuv444", "gray", "rgb24", "gbrp10le"])
+def test_without_frames_or_pixels(tmp_path, planes):
+    dtype = np.uint16 if planes in ("p010le", "gbrp10le") else np.uint8
+    shape = {"yuv444": (3, 72, 64), "rgb24": (72, 64, 3), "gbrp10le": (72, 64, 3)}.get(planes, (72, 64))
+    none = np.zeros((0, *shape), dtype)
+    how = {"format": "mkv", "planes": planes}
+    for frames in (none, iter([]), iter([none, none])):
+        with pytest.raises(hr.MediaError, match="headrace: save_video: there are no frames"):
+            hr.io.save_video(tmp_path / "x", frames, 25, **how)
+    thin = np.zeros((2, *(0 if n == 64 else n for n in shape)), dtype)
+    with pytest.raises(hr.MediaError, match="headrace: save_video: frames have shape .*: they have no pixels"):
+        hr.io.save_video(tmp_path / "x", thin, 25, **how)
+    assert not list(tmp_path.iterdir())
+
+    # A generator may have nothing to give at first, or between.
+    some = np.full((2, *shape), 128, dtype)
+    pieces = hr.io.save_video(None, iter([none, some[:1], none, some[1:]]), 25, **how)
+    assert pieces == hr.io.save_video(None, some, 25, **how)

@@ -48,6 +48,8 @@ class Planes(NamedTuple):
                 f"headrace: {name}: frames of {self.given!r} have dtype {array.dtype}: must be {dtype}{self._bits(array.dtype)}"
             )
         array = self._shaped(name, array)
+        if not array.size:
+            return array  # whoever saves it says that there are none; its form cannot be told
         if self.interleaved:
             height = self._height(array)
             chroma = array[:, height:].reshape(len(array), -1, array.shape[2] // 2, 2)

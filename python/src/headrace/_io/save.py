@@ -91,7 +91,7 @@ def encoding(
 
 
 def pieces_of(name: str, frames: Any, form_of: Callable[[str, Any], Any] = frames_of) -> Iterator[Any]:
-    """Frames, or pieces of several, as they come. All have the form of the first."""
+    """Frames, or pieces of several, as they come. All have the form of the first; pieces without frames are left out."""
     if isinstance(frames, numpy.ndarray) or hasattr(frames, "__array__") or isinstance(frames, (list, tuple)):
         whole_array = form_of(name, frames)
         step = max(1, _AT_ONCE // max(1, whole_array[:1].nbytes))
@@ -103,6 +103,8 @@ def pieces_of(name: str, frames: Any, form_of: Callable[[str, Any], Any] = frame
     form = None
     for piece in frames:
         array = form_of(name, piece)
+        if not len(array):
+            continue
         if form is None:
             form = array.shape[1:], array.dtype
         elif form != (array.shape[1:], array.dtype):
@@ -186,8 +188,10 @@ def save_frames(
     stored = None if planes is None else planes_of(name, planes)
     pieces = pieces_of(name, frames, frames_of if stored is None else stored.of)
     first = next(pieces, None)
-    if first is None or not len(first):
+    if first is None:
         raise MediaError(f"headrace: {name}: there are no frames")
+    if not first.size:
+        raise MediaError(f"headrace: {name}: frames have shape {first.shape}: they have no pixels")
     if stored is None:
         port = picture_port(first, fps, aspect)
     else:
