@@ -9,6 +9,8 @@ import pytest
 
 import headrace as hr
 
+pytestmark = pytest.mark.usefixtures("one_engine")
+
 SEEDS = int(os.environ.get("HEADRACE_LANES", "400" if os.environ.get("HEADRACE_TESTS") == "whole" else "12"))
 
 
@@ -197,6 +199,34 @@ def test_a_class_is_made_for_each_lane(tmp_path):
             assert sorted(n for batch in loader for n in batch["n"].tolist()) == sorted(
                 sum(range(24)[lane::4][i : i + 3]) for lane in range(4) for i in (0, 3)
             )
+
+
+class NotClosing(Sums):
+    """Some of its objects fail as they end."""
+
+    made = 0
+
+    def __init__(self):
+        super().__init__()
+        NotClosing.made += 1
+        self.number = NotClosing.made
+
+    def close(self):
+        if self.number != 2:
+            raise ValueError(f"object {self.number} does not close")
+        print("object 2 is closed", flush=True)
+
+
+def test_objects_of_all_lanes_end_even_if_some_fail(caplog):
+    """None keeps the others from their end, and no error is lost."""
+    caplog.set_level("INFO")
+    p = numbers(24).aggregate(NotClosing, fields="n", gives={"n": int}).lanes(4).batch(global_size=4)
+    with p.loader(epochs=1) as loader:
+        assert sum(len(batch["n"]) for batch in loader) == 8
+    failed = [record.getMessage() for record in caplog.records if "close() has failed" in record.getMessage()]
+    told = [n for n in range(1, 9) for text in failed if f"ValueError: object {n} does not close" in text]
+    assert told == [1, 3, 4]
+    assert "object 2 is closed" in caplog.text
 
 
 def test_ranks_that_would_have_different_numbers_of_batches_are_refused():

@@ -9,6 +9,7 @@ from operator import getitem
 from .._recipe.functions import takes_out
 from . import log
 from .epochs import epochs_of
+from .errors import describe
 from .event_loop import event_loop
 from .generators import apart
 from .lookup import name_of
@@ -20,7 +21,7 @@ from .types import told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from .hooked import Hooks
@@ -129,24 +130,26 @@ class Callee:
         return bool(arrays)
 
     def close(self, closed: set[int]) -> None:
-        """Have the user's object end, unless that is among those that have. An async `close` is waited for."""
-        self._close_own(closed)
+        """Have the user's objects end, but for those that have, each even if another fails. An async `close` is waited for."""
         others, self._others = self._others, {}
-        for made, _ in others.values():
-            self.end(made)
-
-    def _close_own(self, closed: set[int]) -> None:
-        result = self.ending(closed)
-        if hasattr(result, "__await__"):
-            event_loop().run_until_complete(result)
+        for made in (self.object, *(made for made, _ in others.values())):
+            with self.saying():
+                _end(made, closed)
 
     def ending(self, closed: set[int]) -> Any:
-        """The same, but an async `close` is returned."""
-        close = getattr(self.object, "close", None)
-        if not callable(close) or isinstance(self.object, type) or id(self.object) in closed:
-            return None
-        closed.add(id(self.object))
-        return close()
+        """The same for the one object of a function, but an async `close` is returned."""
+        return _ending(self.object, closed)
+
+    @contextlib.contextmanager
+    def saying(self) -> Iterator[None]:
+        """Log what an object of the user's raises as it ends: nobody waits for that."""
+        with log.speaking_for(self.stage):
+            try:
+                yield
+            except Exception as e:
+                import logging
+
+                logging.getLogger("headrace.worker").error("close() has failed: %s", describe(e)["traceback"])
 
     def _maker(self, load: Callable[[], Any]) -> Callable[[], Any] | None:
         """What makes another object, as if nobody had used this one; None: nothing does."""
@@ -174,7 +177,7 @@ class Callee:
     def renew(self) -> None:
         """Begin with a new object."""
         if not self._fresh and self.again is not None:
-            self._close_own(set())
+            _end(self.object, set())
             self.object = self.again()
             self.target = self.object.accumulate if self.kind == "aggregate" else self.object
             if self.kind == "aggregate":
@@ -197,10 +200,8 @@ class Callee:
 
     def end(self, made: Any) -> None:
         """Have such another object end, too."""
-        with contextlib.suppress(Exception):
-            result = made.close() if callable(getattr(made, "close", None)) else None
-            if hasattr(result, "__await__"):
-                event_loop().run_until_complete(result)
+        with self.saying():
+            _end(made, set())
 
     # How a call is made.
 
@@ -258,6 +259,21 @@ class Callee:
             return arrays[to[0]] if len(to) == 1 else tuple([arrays.get(name) for name in to])
 
         return lend
+
+
+def _end(made: Any, closed: set[int]) -> None:
+    result = _ending(made, closed)
+    if hasattr(result, "__await__"):
+        event_loop().run_until_complete(result)
+
+
+def _ending(made: Any, closed: set[int]) -> Any:
+    """Have an object end, unless it is among those that have. An async `close` is returned."""
+    close = getattr(made, "close", None)
+    if not callable(close) or isinstance(made, type) or id(made) in closed:
+        return None
+    closed.add(id(made))
+    return close()
 
 
 def _sample_of(fields: list[dict[str, Any]]) -> Callable[[Any], Any]:

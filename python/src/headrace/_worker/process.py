@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import mmap
 import os
@@ -20,7 +19,7 @@ from .generators import Held
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine
     from typing import Any
 
     from .callee import Callee
@@ -216,17 +215,18 @@ class Process:
             self.hooks = {key: one for key, one in self.hooks.items() if id(one) in hooks}
         closed, later = objects, []
         for callee in let_go:
-            with self._saying(callee):
-                if not concurrent:
-                    callee.close(closed)
-                elif hasattr(result := callee.ending(closed), "__await__"):
+            if not concurrent:
+                callee.close(closed)
+                continue
+            with callee.saying():
+                if hasattr(result := callee.ending(closed), "__await__"):
                     later.append(self._ends(callee, result))
         for one in ended:
             one.end()
         return later
 
     async def _ends(self, callee: Callee, result: Any) -> None:
-        with self._saying(callee):
+        with callee.saying():
             await result
 
     def end(self) -> None:
@@ -244,19 +244,7 @@ class Process:
     def close(self, which: Callable[[Any], bool]) -> None:
         """Let objects of functions end, but for those that have."""
         for callee in chain.from_iterable(callee.callees for callee in self.callees.values() if which(callee)):
-            with self._saying(callee):
-                callee.close(self.closed)
-
-    @contextlib.contextmanager
-    def _saying(self, callee: Callee) -> Iterator[None]:
-        """Have an object of the user's end, and log what it raises."""
-        with log.speaking_for(callee.stage):
-            try:
-                yield
-            except Exception as e:
-                import logging
-
-                logging.getLogger("headrace.worker").error("close() has failed: %s", errors.describe(e)["traceback"])
+            callee.close(self.closed)
 
 
 class Thread:
