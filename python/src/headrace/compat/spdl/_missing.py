@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 INSTEAD = {
-    "MergeOp": 'hr.merge([p, q], order="round_robin"), or with weights=',
+    "MergeOp": 'hr.merge([p, q], order="round_robin"), or hr.mix({p: 2, q: 1})',
     "get_pytorch_dataloader": "hr.source(dataset, sampler=…).batch(n).loader()",
     "AsyncQueue": 'queues are in the engine: loader.stats()["queues"]',
     "ProcessGroupStatsMonitor": 'loader.stats()["resources"]',

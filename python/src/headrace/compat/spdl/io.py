@@ -37,8 +37,6 @@ def _fails(call: Call) -> Call:
         try:
             return call(*given, **options)
         except (MediaError, FileError) as error:
-            if isinstance(error, InputFailed):
-                raise
             raise InputFailed(str(error), key=getattr(error, "key", None)) from error.__cause__
 
     return called  # type: ignore[return-value]

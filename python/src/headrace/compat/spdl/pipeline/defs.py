@@ -195,7 +195,7 @@ def Merge(pipeline_configs: Iterable[PipelineConfig], op: Any = None) -> MergeCo
     """A source: what several pipelines give, as it comes."""
     if op is not None:
         raise RecipeError(
-            'headrace: compat.spdl: Merge: op= is not supported: write hr.merge([p, q], order="round_robin"), or with weights='
+            'headrace: compat.spdl: Merge: op= is not supported: write hr.merge([p, q], order="round_robin"), or hr.mix({p: 2, q: 1})'
         )
     return MergeConfig(tuple(pipeline_configs))
 
