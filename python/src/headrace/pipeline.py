@@ -208,7 +208,7 @@ def source(
         from ._recipe.sampler import picked
 
         given |= picked(given, args["function"].value)
-        pipeline = Pipeline(pipeline._seed, (Step({"source": given}),), formats.NUMPY)
+        pipeline = pipeline._of((Step({"source": given}),))
     return pipeline._with("sampler", args)
 
 
@@ -260,7 +260,7 @@ def merge(
         "until": mixing.until_of(until),
         "fill": None if fill is None else numbers_for("fill", fill),
     }
-    return Pipeline(given[0]._seed, (), given[0]._format, given[0]._defaults)._with("merge", args)
+    return given[0]._of(())._with("merge", args)
 
 
 @briefly
@@ -328,7 +328,8 @@ def mix(
     }
     if args["source"] == "source":
         del args["source"]
-    return Pipeline(given[0]._seed, (), given[0]._format, given[0]._defaults)._with("mix", args)
+    first: Pipeline = given[0]
+    return first._of(())._with("mix", args)
 
 
 @briefly
@@ -410,7 +411,11 @@ class Pipeline(Operations):
                 raise RecipeError(f'{text}; a function of samples has where="process", "thread" or "here"')
         elif is_main(before):
             raise RecipeError(f'headrace: {op}: cannot follow map with where="main", which runs after all steps of the engine')
-        return Pipeline(self._seed, (*self._steps, Step({op: given})), self._format, self._defaults)
+        return self._of((*self._steps, Step({op: given})))
+
+    def _of(self, steps: Iterable[dict[str, Any]], format: Format | None = None) -> Pipeline:
+        """The pipeline with these steps, and in another format if one is given."""
+        return Pipeline(self._seed, tuple(steps), format or self._format, self._defaults)
 
     def _image(self, op: str, field: str | None, fields: Some | None, args: dict[str, Any]) -> Pipeline:
         """A step on an image, or on several."""
@@ -478,7 +483,7 @@ class Pipeline(Operations):
 
     def _added(self, whose: str, add: Callable[[Pipeline], Pipeline]) -> tuple[dict[str, Any], ...]:
         """The steps that a function adds to a pipeline."""
-        inside = add(Pipeline(self._seed, (), self._format))
+        inside = add(self._of(()))
         if not isinstance(inside, Pipeline):
             raise RecipeError(f"headrace: {whose} returns {inside!r}: must return the pipeline it is given, with its steps")
         return inside._steps
@@ -527,9 +532,6 @@ class Pipeline(Operations):
         args = {"by": by, "seed": integer("split: seed", seed)}
         ends = bounds(shares)
         return {name: self._of(divided(self._steps, args | {"from": begin, "to": end})) for name, (begin, end) in ends.items()}
-
-    def _of(self, steps: Iterable[dict[str, Any]]) -> Pipeline:
-        return Pipeline(self._seed, tuple(steps), self._format, self._defaults)
 
     def decode_npz(self, fields: Mapping[str, str | tuple[str, Any]] | Some | None = None, *, field: str | None = None) -> Pipeline:
         """Read the arrays of NumPy's archives (`.npz`), each file a sample: the fields are the arrays.
@@ -589,7 +591,7 @@ class Pipeline(Operations):
         made = self.copy(field, [name for name, _ in views])
         for name, add in views:
             steps_of_view = steps_of(name, field, self._added(f"views: the function of {name}", add))
-            made = Pipeline(self._seed, (*made._steps, *steps_of_view), self._format, self._defaults)
+            made = made._of((*made._steps, *steps_of_view))
         return made if keep else made.drop(field)
 
     def failures(
@@ -633,9 +635,7 @@ class Pipeline(Operations):
             text = 'headrace: failures: on_error is "replace": collate fails for a whole batch, and no other batch can replace it'
             raise RecipeError(f'{text}: must be "raise" or "skip"')
         failures = last.get("failures", {}) | {name: value for name, value in given.items() if value is not None}
-        return Pipeline(
-            self._seed, (*before, Step(last | {"failures": failures}, line=getattr(last, "line", None))), self._format, self._defaults
-        )
+        return self._of((*before, Step(last | {"failures": failures}, line=getattr(last, "line", None))))
 
     def map(
         self,
@@ -763,8 +763,7 @@ class Pipeline(Operations):
             from ._recipe.sampler import batches_of
 
             before, args = batches_of(before, size, global_size, drop_last)
-        pipeline = Pipeline(self._seed, before, self._format, self._defaults)
-        return pipeline._with("batch", args | waits | {"ragged": lists, "collate": collate_arguments(collate, **more)})
+        return self._of(before)._with("batch", args | waits | {"ragged": lists, "collate": collate_arguments(collate, **more)})
 
     def to(self, format: Literal["numpy", "torch", "jax"], *, pin_memory: bool = False, device: Any = None) -> Pipeline:
         """Choose what batches hold: NumPy arrays, PyTorch tensors, or JAX arrays.
@@ -787,7 +786,7 @@ class Pipeline(Operations):
         Raises:
             RecipeError: if there is no such format, or it has no such option.
         """
-        return self._in(formats.check(format, pin_memory, device).with_tuples(self._format.tuples))
+        return self._of(self._steps, formats.check(format, pin_memory, device).with_tuples(self._format.tuples))
 
     def tuples(self, *fields: Some) -> Pipeline:
         """Have the loop get tuples of fields, as programs for PyTorch's DataLoader expect.
@@ -810,10 +809,7 @@ class Pipeline(Operations):
         if self._format.tuples:
             already = ", ".join(map(repr, self._format.tuples))
             raise RecipeError(f"headrace: tuples: the batches are tuples already, of {already}: write .tuples(…) once")
-        return self._in(self._format.with_tuples(tuple(names)))
-
-    def _in(self, format: Format) -> Pipeline:
-        return Pipeline(self._seed, self._steps, format, self._defaults)
+        return self._of(self._steps, self._format.with_tuples(tuple(names)))
 
     def recipe(self, format: Literal["yaml", "json"] = "yaml") -> str:
         """Return the pipeline as a recipe, which `load` and the command `headrace` read.

@@ -58,7 +58,7 @@ def replay(pipeline: Pipeline | Path, state: dict[str, Any], batch: int = 0, **o
     batch = integer("batch", batch)
     if not isinstance(pipeline, Pipeline):
         pipeline = load(os.fspath(pipeline))
-    pipeline = pipeline._in(pipeline._format.with_tuples(()))
+    pipeline = pipeline._of(pipeline._steps, pipeline._format.with_tuples(()))
     state = whole(state)
     said = {name: value for name, value in {**pipeline._defaults, **options}.items() if name in _OPTIONS and value is not None}
     config = {"on_error": "raise", **said, "rank": state.get("rank", 0), "world_size": state.get("world_size", 1), "prefetch": 1}

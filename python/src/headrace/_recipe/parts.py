@@ -57,24 +57,22 @@ def divided(steps: Sequence[dict[str, Any]], args: dict[str, Any]) -> list[dict[
     if not steps:
         raise RecipeError("headrace: split: there is no source: split a pipeline that begins with files, read, source, merge or mix")
     first = steps[0]
-    joined = next((name for name in _JOINING if name in first), None)
+    joined = _operation(first, _JOINING)
     if joined is not None:
         of = {**first[joined], "of": [divided(chain, args) for chain in first[joined]["of"]]}
         return [Step({**first, joined: of}, line=getattr(first, "line", None)), *steps[1:]]
     at = 1
-    while at < len(steps) and _is(steps[at], _SELECTING):
+    while at < len(steps) and _operation(steps[at], _SELECTING):
         at += 1
-    if at < len(steps) and _is(steps[at], _ORDERING):
-        ordering = next(name for name in _ORDERING if name in steps[at])
-        if ordering != "shuffle":
-            raise RecipeError(
-                f"headrace: split: {ordering} counts the samples of the whole source: split before it, and give each part one"
-            )
-        if at + 1 < len(steps) and _is(steps[at + 1], _SELECTING):
-            after = next(name for name in _SELECTING if name in steps[at + 1])
-            raise RecipeError(f"headrace: split: {after} comes after shuffle, so it has other samples in each epoch: split before shuffle")
+    ordering = _operation(steps[at], _ORDERING) if at < len(steps) else None
+    if ordering not in (None, "shuffle"):
+        raise RecipeError(f"headrace: split: {ordering} counts the samples of the whole source: split before it, and give each part one")
+    after = _operation(steps[at + 1], _SELECTING) if ordering and at + 1 < len(steps) else None
+    if after is not None:
+        raise RecipeError(f"headrace: split: {after} comes after shuffle, so it has other samples in each epoch: split before shuffle")
     return [*steps[:at], Step({"split": dict(args)}), *steps[at:]]
 
 
-def _is(step: dict[str, Any], names: tuple[str, ...]) -> bool:
-    return any(name in step for name in names)
+def _operation(step: dict[str, Any], names: tuple[str, ...]) -> str | None:
+    """Which of these a step is; None: none of them."""
+    return next((name for name in names if name in step), None)
