@@ -49,7 +49,7 @@ class Planes(NamedTuple):
             )
         array = self._shaped(name, array)
         if not array.size:
-            return array  # whoever saves it says that there are none; its form cannot be told
+            return array  # refused where it is saved
         if self.interleaved:
             height = self._height(array)
             chroma = array[:, height:].reshape(len(array), -1, array.shape[2] // 2, 2)

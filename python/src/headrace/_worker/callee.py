@@ -142,7 +142,7 @@ class Callee:
 
     @contextlib.contextmanager
     def saying(self) -> Iterator[None]:
-        """Log what an object of the user's raises as it ends: nobody waits for that."""
+        """Log what an object of the user's raises as it ends, when there is no call to fail."""
         with log.speaking_for(self.stage):
             try:
                 yield
