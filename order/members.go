@@ -54,6 +54,13 @@ func (m *Members) At(k int64) int64 {
 	}
 }
 
+// Each replaces numbers from 0 by what At returns.
+func (m *Members) Each(all []int64) {
+	for i, k := range all {
+		all[i] = m.At(k)
+	}
+}
+
 // Below returns how many of them are below i.
 func (m *Members) Below(i int64) int64 {
 	if i >= int64(len(m.words))*64 {

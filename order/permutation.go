@@ -20,6 +20,7 @@ type Permutation struct {
 	n, a, b uint64
 	keys    [feistelRounds]uint64
 	table   []uint8
+	rounds  *rounds // nil: not tabulated
 }
 
 const (

@@ -46,6 +46,24 @@ func (s Share) At(pos int64) (place int64, wrapped bool) {
 	return s.rest.at(k), false
 }
 
+// Run sets places to those of this rank's remaining samples from number pos on, as
+// [Share.At] has them.
+func (s Share) Run(places []int64, pos int64) {
+	s.rows(places, pos)
+	done := s.rest.done
+	i := 0 // of these ranges are before the place
+	for j, k := range places {
+		if k >= s.Samples { // wrapped
+			places[j] = (k - s.Samples) % s.rest.places
+			continue
+		}
+		for i < len(done) && done[i][0]-s.rest.gone[i] <= k {
+			i++
+		}
+		places[j] = k + s.rest.gone[i]
+	}
+}
+
 // Places is the number of places in the whole epoch, the finished ones included.
 func (s Share) Places() int64 { return s.rest.places }
 

@@ -36,6 +36,13 @@ func (s Slice) Len() int64 { return s.Count }
 // At returns number k, from 0.
 func (s Slice) At(k int64) int64 { return s.First + k*s.Step }
 
+// Each replaces numbers from 0 by what At returns.
+func (s Slice) Each(all []int64) {
+	for i, k := range all {
+		all[i] = s.At(k)
+	}
+}
+
 // Below returns how many of them are below i.
 func (s Slice) Below(i int64) int64 {
 	if i <= s.First {

@@ -103,6 +103,22 @@ func (s Split) row(pos int64) (place int64, wrapped bool) {
 	return place, place >= s.Samples
 }
 
+// rows are the places that row returns for a run of samples.
+func (s Split) rows(rows []int64, pos int64) {
+	share := s.share()
+	batch, in := pos/share, pos%share
+	for row := batch*s.Batch + s.cut(s.Batch, s.Rank); batch < s.full() && len(rows) > 0; batch++ {
+		n := min(share-in, int64(len(rows)))
+		for i := range rows[:n] {
+			rows[i] = row + in + int64(i)
+		}
+		rows, pos, row, in = rows[n:], pos+n, row+s.Batch, 0
+	}
+	for i := range rows { // of a smaller last batch
+		rows[i], _ = s.row(pos + int64(i))
+	}
+}
+
 // Wrapped returns how many samples of this rank's epoch come from the epoch's start
 // once more.
 func (s Split) Wrapped() int64 {
