@@ -2,7 +2,7 @@
 // says about it.
 //
 // Nothing here holds state or memory that grows with the data, but for 8 bytes a block of
-// [Windows]: an epoch's order is a function from position to index ([Permutation]), a
+// [Windows], and 20·√n bytes for those who ask for [Permutation.Tabulated]: an epoch's order is a function from position to index ([Permutation]), a
 // rank's share of it another ([Split]), and a random draw a third ([Key]). So a run can
 // be cut, resumed, given other numbers of workers or ranks, and moved to another machine,
 // and still the same sample is at the same place with the same crop.
@@ -17,6 +17,9 @@
 //		x := key.Float64(order.OpID("random_flip"), 0)
 //		y := key.Output(3).Float64(order.OpID("random_flip"), 0) // for the fourth sample that was made of this one
 //	}
+//
+// Numbers of many places at once cost a fraction of as many calls of At:
+// [Share.Run] and [Sequence.Each].
 //
 // Where samples are in blocks that are read as one, [Windows] is an order that reads each
 // block once.

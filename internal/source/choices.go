@@ -10,8 +10,8 @@ import (
 
 // A Selection is some of a number of samples, in their order.
 type Selection interface {
+	order.Sequence // member k, from 0
 	Len() int64
-	At(k int64) int64    // member k, from 0
 	Below(i int64) int64 // how many members are below i
 }
 
@@ -101,6 +101,13 @@ func (c *choices) index(k int64) int64 {
 		k = c.before[i].At(k)
 	}
 	return k
+}
+
+// each replaces some of those chosen before the order by samples of the source.
+func (c *choices) each(all []int64) {
+	for i := len(c.before) - 1; i >= 0; i-- {
+		c.before[i].Each(all)
+	}
 }
 
 // count returns how many are chosen of an order of n places.

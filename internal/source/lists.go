@@ -15,8 +15,8 @@ import (
 // places of the epoch are lists, so that ranks, states and what is left under another
 // number of ranks have whole ones.
 type drawn struct {
-	starts  []int64 // in numbers, of each list; then the end of the last. nil: there are no lists
-	numbers []int64 // of samples, list by list
+	starts  []int64       // in numbers, of each list; then the end of the last. nil: there are no lists
+	numbers order.Numbers // of samples, list by list
 }
 
 // places returns the number of places in the epoch.

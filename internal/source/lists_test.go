@@ -8,6 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/headrace/headrace/recipe"
+
+	"github.com/headrace/headrace/order"
 )
 
 // What a sampler gives as lists is cut where its lengths say, if they add up.
@@ -70,14 +72,14 @@ func TestRecentOrders(t *testing.T) {
 	for places, kept := range map[int64]int{mostOnTheirWay + 1: 3, mostOnTheirWay / 4: 7, 0: 100} {
 		var r Recent
 		for epoch := range 100 {
-			r.Keep(epoch, places, func(int64) int64 { return -1 }) // kept again, it still counts once
-			r.Keep(epoch, places, func(place int64) int64 { return place + int64(epoch) })
+			r.Keep(epoch, places, order.Function(func(int64) int64 { return -1 })) // kept again, it still counts once
+			r.Keep(epoch, places, order.Function(func(place int64) int64 { return place + int64(epoch) }))
 			for e := range epoch + 3 {
 				at := r.Known(e)
 				if known := e <= epoch && e > epoch-kept; (at != nil) != known {
 					t.Fatalf("%d places, in epoch %d: epoch %d is known: %v", places, epoch, e, at != nil)
 				}
-				if at != nil && at(5) != int64(5+e) {
+				if at != nil && at.At(5) != int64(5+e) {
 					t.Fatalf("epoch %d has the order of another", e)
 				}
 			}

@@ -157,9 +157,9 @@ func (l *Listing) taking(epoch int) func(place int64) taken {
 		if l.Order != nil {
 			_, _ = l.Order.Epoch(context.Background(), epoch) // of weighted draws, which have no errors, and are known then
 		}
-		n, at := l.Drawn(), l.places(epoch)
+		n, course := l.Drawn(), l.Course(epoch)
 		return func(place int64) taken {
-			_, index := at(place)
+			_, index := course.there(place)
 			return taken{l, index, epoch, int64(epoch)*n + place}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/op/python"
+	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
@@ -20,10 +21,10 @@ import (
 type Order interface {
 	// Len is how many places an epoch has.
 	Len() int64
-	// Epoch returns the function from a place of an epoch to a sample. It may wait.
-	Epoch(ctx context.Context, epoch int) (func(place int64) int64, error)
+	// Epoch returns the samples at the places of an epoch. It may wait.
+	Epoch(ctx context.Context, epoch int) (order.Sequence, error)
 	// Known returns what Epoch has returned for one of the last epochs; nil: it has not.
-	Known(epoch int) func(place int64) int64
+	Known(epoch int) order.Sequence
 }
 
 // SetOrder gives the listing an order of its own.
@@ -76,11 +77,11 @@ func (s *sampled) link(w *core.Env) (err error) {
 func (s *sampled) Len() int64 { return s.Length }
 
 // Epoch implements Order.
-func (s *sampled) Epoch(ctx context.Context, epoch int) (func(int64) int64, error) {
+func (s *sampled) Epoch(ctx context.Context, epoch int) (order.Sequence, error) {
 	s.asking.Lock()
 	defer s.asking.Unlock()
-	if at := s.Known(epoch); at != nil {
-		return at, nil
+	if all := s.Known(epoch); all != nil {
+		return all, nil
 	}
 	call := &extern.Call{ID: sample.ID{Source: s.name, Epoch: epoch, Index: int64(epoch)}, Key: s.name}
 	if err := s.pool.Call(ctx, call); err != nil {
@@ -111,7 +112,7 @@ func (s *sampled) Epoch(ctx context.Context, epoch int) (func(int64) int64, erro
 	}
 
 	s.drawn.Store(epoch, d)
-	at := s.Keep(epoch, int64(len(d.numbers)), func(place int64) int64 { return d.numbers[place] })
+	known := s.Keep(epoch, int64(len(d.numbers)), d.numbers)
 	// There is a number for each place, so only epochs that are still known keep theirs.
 	s.drawn.Range(func(key, _ any) bool {
 		if s.Known(key.(int)) == nil {
@@ -119,7 +120,7 @@ func (s *sampled) Epoch(ctx context.Context, epoch int) (func(int64) int64, erro
 		}
 		return true
 	})
-	return at, nil
+	return known, nil
 }
 
 // check says which number is none of a sample.

@@ -1,12 +1,16 @@
 package source
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/headrace/headrace/order"
+)
 
 // Recent has the orders of the last epochs that were asked for: of as many as may have
 // samples on their way, which of short epochs are many.
 type Recent struct {
 	mu    sync.Mutex // guards what is below
-	known map[int]func(place int64) int64
+	known map[int]order.Sequence
 	asked []int // the epochs of these, the oldest first
 }
 
@@ -14,26 +18,26 @@ type Recent struct {
 const mostOnTheirWay = 1 << 16
 
 // Known implements [Order].
-func (l *Recent) Known(epoch int) func(int64) int64 {
+func (l *Recent) Known(epoch int) order.Sequence {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.known[epoch]
 }
 
 // Keep keeps the order of an epoch, which has so many places.
-func (l *Recent) Keep(epoch int, places int64, at func(int64) int64) func(int64) int64 {
+func (l *Recent) Keep(epoch int, places int64, all order.Sequence) order.Sequence {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.known == nil {
-		l.known = map[int]func(int64) int64{}
+		l.known = map[int]order.Sequence{}
 	}
 	if l.known[epoch] == nil {
 		l.asked = append(l.asked, epoch)
 	}
-	l.known[epoch] = at
+	l.known[epoch] = all
 	for int64(len(l.asked)) > 3+mostOnTheirWay/max(1, places) {
 		delete(l.known, l.asked[0])
 		l.asked = l.asked[1:]
 	}
-	return at
+	return all
 }

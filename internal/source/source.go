@@ -23,9 +23,9 @@ type Listing struct {
 	record.Source
 	Names    []string // of the steps that say which samples come, and in which order
 	Contents Contents
-	Shuffle  func(epoch int) func(place int64) int64 // nil: in the order of their numbers
-	Order    Order                                   // nil: all samples come, each once
-	choices  choices                                 // of these, which come
+	Shuffle  func(epoch int) order.Sequence // nil: in the order of their numbers
+	Order    Order                          // nil: all samples come, each once
+	choices  choices                        // of these, which come
 	Split    order.Split
 
 	rest struct { // what is left of the epoch that a run began with
@@ -108,6 +108,9 @@ func ShareOf(s order.Split, done [][2]int64) order.Share {
 	return share
 }
 
+// together is how many positions become indices together.
+const together = 128
+
 // Items implements pipe.Source.
 func (l *Listing) Items(ctx context.Context, epoch int, pos int64) iter.Seq2[*record.Record, error] {
 	if s, ok := l.Contents.(*Iterable); ok {
@@ -132,14 +135,19 @@ func (l *Listing) Items(ctx context.Context, epoch int, pos int64) iter.Seq2[*re
 			}
 		}
 
-		for at := l.indices(epoch); pos < n; pos++ {
-			place, index := at(pos)
-			r := l.Record(epoch, pos, index)
-			if l.Order != nil {
-				r.Turn = place + 1
-			}
-			if l.ends(pos) || !yield(r, nil) {
-				return
+		var places, indices [together]int64
+		for course := l.Course(epoch); pos < n; {
+			some := min(together, n-pos)
+			course.Run(pos, places[:some], indices[:some])
+			for i, index := range indices[:some] {
+				r := l.Record(epoch, pos, index)
+				if l.Order != nil {
+					r.Turn = places[i] + 1
+				}
+				if l.ends(pos) || !yield(r, nil) {
+					return
+				}
+				pos++
 			}
 		}
 	}
@@ -149,11 +157,11 @@ func (l *Listing) Items(ctx context.Context, epoch int, pos int64) iter.Seq2[*re
 // come, each once.
 func (l *Listing) among(epoch int) (int64, func(int64) int64) {
 	if l.Lists() {
-		return int64(len(l.drawnOf(epoch).numbers)), l.Order.Known(epoch)
+		return int64(len(l.drawnOf(epoch).numbers)), l.Order.Known(epoch).At
 	}
-	at := l.places(epoch)
-	return l.slice(epoch).Count, func(place int64) int64 {
-		_, index := at(place)
+	course := l.Course(epoch)
+	return course.part.Count, func(place int64) int64 {
+		_, index := course.there(place)
 		return index
 	}
 }
@@ -200,41 +208,6 @@ func (l *Listing) Link(w *core.Env, s *fuse.Source, schema sample.Schema, where 
 	return l.Contents.Link(w, s, schema, where)
 }
 
-// indices returns the function from a position of this rank's epoch to a place in that of
-// all ranks, and an index into the source.
-func (l *Listing) indices(epoch int) func(pos int64) (place, index int64) {
-	at, share := l.places(epoch), l.Share(epoch)
-	return func(pos int64) (place, index int64) {
-		place, _ = share.At(pos)
-		return at(place)
-	}
-}
-
-// places returns the function from a place in the epoch of all ranks to that in the order
-// which the place was chosen from, and to an index into the source.
-func (l *Listing) places(epoch int) func(place int64) (in, index int64) {
-	at := func(place int64) int64 { return place }
-	switch {
-	case l.Lists():
-		lists := l.drawnOf(epoch)
-		at = func(place int64) int64 { return lists.numbers[lists.starts[place]] }
-	case l.Order != nil:
-		at = l.Order.Known(epoch)
-	case l.Shuffle != nil:
-		at = l.Shuffle(epoch)
-	}
-	switch c := &l.choices; {
-	case c.after == nil && c.before == nil:
-		return func(place int64) (in, index int64) { return place, at(place) }
-	default:
-		part := l.slice(epoch)
-		return func(place int64) (in, index int64) {
-			in = part.At(place)
-			return in, c.index(at(in))
-		}
-	}
-}
-
 // Identify returns the sample that is at a position; if that is one of a list, the
 // first, or the one that output says.
 func (l *Listing) Identify(epoch int, pos int64, output ...int64) (sample.ID, string) {
@@ -245,7 +218,7 @@ func (l *Listing) Identify(epoch int, pos int64, output ...int64) (sample.ID, st
 	if l.Order != nil && l.Order.Known(epoch) == nil {
 		return sample.ID{Source: l.Name, Epoch: epoch, Pos: pos, Index: -1}, ""
 	}
-	place, index := l.indices(epoch)(pos)
+	place, index := l.Course(epoch).At(pos)
 	if lists := l.drawnOf(epoch); l.Lists() && lists != nil && len(output) > 0 {
 		index = lists.numbers[min(lists.starts[place]+output[0], lists.starts[place+1]-1)]
 	}

@@ -139,9 +139,9 @@ type draws struct {
 }
 
 // Epoch implements [source.Order].
-func (d *draws) Epoch(_ context.Context, epoch int) (func(int64) int64, error) {
-	if at := d.Known(epoch); at != nil {
-		return at, nil
+func (d *draws) Epoch(_ context.Context, epoch int) (order.Sequence, error) {
+	if all := d.Known(epoch); all != nil {
+		return all, nil
 	}
-	return d.Keep(epoch, d.Len(), d.Weighted.Epoch(epoch)), nil
+	return d.Keep(epoch, d.Len(), order.Function(d.Weighted.Epoch(epoch))), nil
 }

@@ -63,41 +63,41 @@ func (s *Shuffle) Traits() recipe.Traits {
 func (s *Shuffle) Order(l *source.Listing, o fuse.Order) error {
 	n := l.Given()
 	if s.Window == nil {
-		l.Shuffle = func(epoch int) func(int64) int64 {
-			all := order.Permute(n, o.Seed, epoch)
-			return all.At
-		}
+		l.Shuffle = (&shuffled{samples: n, of: func(epoch int) order.Sequence {
+			all := order.Permute(n, o.Seed, epoch).Tabulated()
+			return &all
+		}}).epoch
 		return nil
 	}
-	w := &windows{seed: o.Seed, samples: n, window: *s.Window, blocks: order.Runs(n, *s.Window)}
+	blocks := order.Runs(n, *s.Window)
 	if c, ok := l.Contents.(interface {
 		Blocks(least int64) (starts []int64, err error)
 	}); ok {
-		starts, err := c.Blocks(order.Run(w.window))
+		starts, err := c.Blocks(order.Run(*s.Window))
 		if err != nil {
 			return fmt.Errorf("%w: %w", source.ErrSource, err)
 		}
 		if starts != nil {
-			w.blocks = order.BlocksAt(l.Starts(starts), n)
+			blocks = order.BlocksAt(l.Starts(starts), n)
 		}
 	}
-	l.Shuffle = w.of
+	l.Shuffle = (&shuffled{samples: n, of: func(epoch int) order.Sequence {
+		return order.PermuteWindows(blocks, *s.Window, o.Seed, epoch)
+	}}).epoch
 	return nil
 }
 
-// windows are a random order in which so many samples at a time are mixed.
-type windows struct {
-	seed    uint64
+// shuffled has the random order of each epoch.
+type shuffled struct {
 	samples int64
-	window  int64
-	blocks  order.Blocks
+	of      func(epoch int) order.Sequence
 	source.Recent
 }
 
-// of returns the function from a place of an epoch to a sample.
-func (w *windows) of(epoch int) func(place int64) int64 {
-	if at := w.Known(epoch); at != nil {
-		return at
+// epoch returns the order of an epoch. Lanes of a source share it.
+func (s *shuffled) epoch(epoch int) order.Sequence {
+	if all := s.Known(epoch); all != nil {
+		return all
 	}
-	return w.Keep(epoch, w.samples, order.PermuteWindows(w.blocks, w.window, w.seed, epoch).At)
+	return s.Keep(epoch, s.samples, s.of(epoch))
 }
