@@ -2,10 +2,11 @@
 // says about it.
 //
 // Nothing here holds state or memory that grows with the data, but for 8 bytes a block of
-// [Windows], and 20·√n bytes for those who ask for [Permutation.Tabulated]: an epoch's order is a function from position to index ([Permutation]), a
-// rank's share of it another ([Split]), and a random draw a third ([Key]). So a run can
-// be cut, resumed, given other numbers of workers or ranks, and moved to another machine,
-// and still the same sample is at the same place with the same crop.
+// [Windows], and 20·√n bytes for those who ask for [Permutation.Tabulated]: an epoch's
+// order is a function from position to index ([Permutation]), a rank's share of it
+// another ([Split]), and a random draw a third ([Key]). So a run can be cut, resumed,
+// given other numbers of workers or ranks, and moved to another machine, and still the
+// same sample is at the same place with the same crop.
 //
 //	p := order.Permute(samples, seed, epoch)
 //	s := order.Split{Samples: samples, Batch: 256, World: 8, Rank: 3}
@@ -19,7 +20,8 @@
 //	}
 //
 // Numbers of many places at once cost a fraction of as many calls of At:
-// [Share.Run] and [Sequence.Each].
+// [Share.Run], [Sequence.Each], and [Course.Run] for all steps from a position to a
+// sample.
 //
 // Where samples are in blocks that are read as one, [Windows] is an order that reads each
 // block once.

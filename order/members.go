@@ -54,7 +54,7 @@ func (m *Members) At(k int64) int64 {
 	}
 }
 
-// Each replaces numbers from 0 by what At returns.
+// Each implements [Sequence].
 func (m *Members) Each(all []int64) {
 	for i, k := range all {
 		all[i] = m.At(k)

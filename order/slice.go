@@ -36,8 +36,11 @@ func (s Slice) Len() int64 { return s.Count }
 // At returns number k, from 0.
 func (s Slice) At(k int64) int64 { return s.First + k*s.Step }
 
-// Each replaces numbers from 0 by what At returns.
+// Each implements [Sequence].
 func (s Slice) Each(all []int64) {
+	if s.First == 0 && s.Step == 1 {
+		return
+	}
 	for i, k := range all {
 		all[i] = s.At(k)
 	}

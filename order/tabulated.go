@@ -50,8 +50,8 @@ func (p *Permutation) Each(places []int64) {
 	p.some(places)
 }
 
-// together is how many places go through the rounds together. What a place costs alone is
-// waiting: each round needs the result of the one before. Meanwhile others go on.
+// together is how many places go through the rounds together. Each round needs the result
+// of the one before; while one place waits for its own, others go on.
 const together = 128
 
 func (p *Permutation) some(places []int64) {

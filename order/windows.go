@@ -57,8 +57,8 @@ func (b Blocks) start(i int64) int64 {
 // hold the blocks of one window. Blocks are permuted, as many as have a number of samples
 // are a window, and the samples of each window are permuted.
 //
-// As [Permutation], it is computed, and not stored, but for 8 bytes a block, and what
-// the window that was last asked for needs to be fast.
+// As [Permutation], it is computed, and not stored, but for 8 bytes a block, and
+// tables of the window that was last asked for.
 type Windows struct {
 	blocks Blocks
 	order  Permutation // of blocks
@@ -114,7 +114,7 @@ func (w *Windows) At(place int64) int64 {
 }
 
 // Each replaces places by the samples there, as [Windows.At] has them. It allocates only
-// where it comes to another window.
+// if it comes to another window.
 func (w *Windows) Each(places []int64) {
 	for len(places) > 0 {
 		now := w.last.Load()
@@ -214,7 +214,7 @@ func (w *window) each(places []int64) {
 	}
 }
 
-// at returns the sample that is at a place of its blocks, before the samples are permuted.
+// at returns the sample at a place of its blocks, before the samples are permuted.
 func (w *window) at(place int64) int64 {
 	k := w.block[(place-w.from)>>w.shift]
 	for w.places[k+1] <= place {

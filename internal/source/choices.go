@@ -103,13 +103,6 @@ func (c *choices) index(k int64) int64 {
 	return k
 }
 
-// each replaces some of those chosen before the order by samples of the source.
-func (c *choices) each(all []int64) {
-	for i := len(c.before) - 1; i >= 0; i-- {
-		c.before[i].Each(all)
-	}
-}
-
 // count returns how many are chosen of an order of n places.
 func (c *choices) count(n int64) int64 { return c.slice(n).Count }
 

@@ -159,8 +159,7 @@ func (l *Listing) taking(epoch int) func(place int64) taken {
 		}
 		n, course := l.Drawn(), l.Course(epoch)
 		return func(place int64) taken {
-			_, index := course.there(place)
-			return taken{l, index, epoch, int64(epoch)*n + place}
+			return taken{l, course.Sample(course.Part.At(place)), epoch, int64(epoch)*n + place}
 		}
 	}
 	turns := m.mix.Epoch(epoch)

@@ -160,10 +160,7 @@ func (l *Listing) among(epoch int) (int64, func(int64) int64) {
 		return int64(len(l.drawnOf(epoch).numbers)), l.Order.Known(epoch).At
 	}
 	course := l.Course(epoch)
-	return course.part.Count, func(place int64) int64 {
-		_, index := course.there(place)
-		return index
-	}
+	return course.Part.Count, func(place int64) int64 { return course.Sample(course.Part.At(place)) }
 }
 
 // Places is how many samples come in an epoch.
@@ -206,6 +203,24 @@ func (l *Listing) Link(w *core.Env, s *fuse.Source, schema sample.Schema, where 
 		return nil, err
 	}
 	return l.Contents.Link(w, s, schema, where)
+}
+
+// Course returns the samples of an epoch, in its order, which is known.
+func (l *Listing) Course(epoch int) *order.Course {
+	c := &order.Course{Share: l.Share(epoch), Part: l.slice(epoch)}
+	switch {
+	case l.Lists():
+		lists := l.drawnOf(epoch)
+		c.Order = order.Function(func(place int64) int64 { return lists.numbers[lists.starts[place]] })
+	case l.Order != nil:
+		c.Order = l.Order.Known(epoch)
+	case l.Shuffle != nil:
+		c.Order = l.Shuffle(epoch)
+	}
+	for _, s := range l.choices.before {
+		c.From = append(c.From, s)
+	}
+	return c
 }
 
 // Identify returns the sample that is at a position; if that is one of a list, the
