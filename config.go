@@ -52,6 +52,11 @@ type Config struct {
 	// Uneven says that ranks may have different numbers of batches.
 	Uneven bool `json:"uneven"`
 
+	// Agree says that the consumers of all ranks talk to each other: where ranks would
+	// have different numbers of batches, [Info] says so, and an epoch ends for all when
+	// the first has no more. Otherwise that is refused.
+	Agree bool `json:"agree"`
+
 	// StallAfter is for how many seconds nothing moves before Options.Warn says what is
 	// waited for; 0: never; nil: 300.
 	StallAfter *float64 `json:"stall_after" min:"0"`
@@ -155,13 +160,15 @@ func (c Config) Check() error {
 	refuse(c.Uneven && c.StepsPerEpoch != nil, "steps_per_epoch is %d, the same on every rank, "+
 		"and uneven says that ranks may differ: use only one of them", deref(c.StepsPerEpoch))
 	refuse(c.OnError == Skip && c.mustAgree(), "on_error=%q with world_size %d: ranks could "+
-		"yield different numbers of batches; use on_error=%q, or set steps_per_epoch", Skip, c.WorldSize, Replace)
+		"yield different numbers of batches; use on_error=%q, or %s", Skip, c.WorldSize, Replace, compile.Remedy)
 
 	return errors.Join(mistakes...)
 }
 
 // mustAgree tells whether ranks must yield as many batches, and nothing else makes them.
-func (c Config) mustAgree() bool { return c.WorldSize > 1 && c.StepsPerEpoch == nil && !c.Uneven }
+func (c Config) mustAgree() bool {
+	return c.WorldSize > 1 && c.StepsPerEpoch == nil && !c.Uneven && !c.Agree
+}
 
 func (c Config) terms() compile.Terms {
 	return compile.Terms{Policies: core.Policies{OnError: c.OnError, MaxErrors: c.MaxErrors}, World: c.WorldSize, Agree: c.mustAgree()}

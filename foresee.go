@@ -1,6 +1,7 @@
 package headrace
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/headrace/headrace/internal/batch"
@@ -32,7 +33,25 @@ func foresee(d design, from listing, l layouts, program *compile.Program) (known
 	if d.config.StepsPerEpoch != nil {
 		known.extent.Steps = int64(*d.config.StepsPerEpoch)
 	}
+	if known.info.Agree = mayDiffer(d, from, program); known.info.Agree {
+		known.info.Exact = false
+		if from.any() && known.info.BatchesPerEpoch > 0 {
+			known.info.BatchesPerEpoch, _ = from.fewest(program)
+		}
+	}
 	return known, nil
+}
+
+// mayDiffer reports whether ranks that agree while they run have something to agree on:
+// what would be refused if they did not.
+func mayDiffer(d design, from listing, program *compile.Program) bool {
+	if !d.config.Agree {
+		return false
+	}
+	d.config.Agree = false
+	refused := errors.Join(d.config.Check(), d.config.terms().Check(d.recipe), d.config.terms().CheckRanks(d.recipe, d.plan),
+		from.agree(d, program))
+	return d.config.mustAgree() && (refused != nil || program.Drops)
 }
 
 // extentOf returns the bounds of states, with the state in which everything begins.

@@ -18,6 +18,7 @@ type Info struct {
 	BatchesPerEpoch int64    `json:"batches_per_epoch"` // -1: not bounded
 	Exact           bool     `json:"exact"`             // BatchesPerEpoch is a count, not a bound
 	Grouped         bool     `json:"grouped,omitempty"` // samples come into batches by what they are: Rows is the most of one
+	Agree           bool     `json:"agree,omitempty"`   // with Config.Agree: ranks may have different numbers of batches
 	// a function of Python makes batches of their samples: shapes are of the whole
 	// batch, and text is one for all
 	Ranks     string        `json:"ranks"` // for people: what another number of ranks changes

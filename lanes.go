@@ -90,22 +90,28 @@ func (l listing) agree(d design, program *compile.Program) error {
 	if !l.any() || !d.config.mustAgree() {
 		return nil
 	}
-	fewest, exact := int64(-1), true
-	same := true
+	fewest, alike := l.fewest(program)
+	if alike {
+		return nil
+	}
+	return fmt.Errorf("%w: with world_size %d ranks would have different numbers of batches, as lanes have of samples: "+
+		"set steps_per_epoch, to at most %d, or uneven=True where no rank waits for another; or initialise "+
+		"torch.distributed before .loader(), so that ranks agree while they run", ErrConfig, l.world, fewest)
+}
+
+// fewest returns the number of batches of the rank that has the fewest, or an upper
+// bound, and whether all ranks have as many.
+func (l listing) fewest(program *compile.Program) (fewest int64, alike bool) {
+	fewest, alike = -1, true
 	for rank := range l.world {
 		first, end, _ := l.Lanes.Of(rank, l.world, true)
 		n, known := program.Rounds(first, end)
-		exact = exact && known
-		same = same && (fewest < 0 || n == fewest)
+		alike = alike && known && (fewest < 0 || n == fewest)
 		if fewest < 0 || n < fewest {
 			fewest = n
 		}
 	}
-	if same && exact {
-		return nil
-	}
-	return fmt.Errorf("%w: with world_size %d ranks would have different numbers of batches, as lanes have of samples: "+
-		"set steps_per_epoch, to at most %d, or uneven=True where no rank waits for another", ErrConfig, l.world, fewest)
+	return fewest, alike
 }
 
 // apart returns the reason for which global batches depend on the ranks; "": they do not.

@@ -95,6 +95,7 @@ func (r *replay) run(ctx context.Context, path string) error {
 	if r.recipe.command.Flags().Changed("world-size") || r.recipe.command.Flags().Changed("rank") {
 		config.WorldSize, config.Rank = r.world, r.rank
 	}
+	config.Agree = config.StepsPerEpoch == nil && !config.Uneven // nobody waits for a rank that makes one batch
 	if err := config.Check(); err != nil {
 		return wrongUse(err)
 	}

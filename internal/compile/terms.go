@@ -16,6 +16,9 @@ type Terms struct {
 	Agree bool // ranks must yield as many batches, and nothing else makes them
 }
 
+// Remedy says what to do where ranks could yield different numbers of batches.
+const Remedy = "set steps_per_epoch, or initialise torch.distributed before .loader(), so that ranks agree while they run"
+
 // Check refuses a recipe that cannot keep the terms, before any source is listed.
 func (t Terms) Check(r recipe.Recipe) error {
 	return errors.Join(t.checkIterated(r), t.checkAggregates(r), t.checkWaits(r))
@@ -30,36 +33,36 @@ func (t Terms) CheckRanks(r recipe.Recipe, p fuse.Plan) error {
 	for of := &p; of != nil; of = of.Samples.Batches {
 		if Groups(r, *of) && !of.Batch.Lists {
 			return fmt.Errorf("%w: %s makes batches of samples that are alike, with world_size %d: "+
-				"ranks could yield different numbers of batches; set steps_per_epoch",
-				core.ErrConfig, of.Last.Names[len(of.Last.Names)-1], t.World)
+				"ranks could yield different numbers of batches; %s",
+				core.ErrConfig, of.Last.Names[len(of.Last.Names)-1], t.World, Remedy)
 		}
 		if b := of.Samples.Batches; b != nil && b.Batch.Collate != nil && of.Samples.Unbatches() {
 			return fmt.Errorf("%w: unbatch splits batches made by the collate of %s, with world_size %d: "+
-				"they may have any number of rows, and ranks could yield different numbers of batches; set steps_per_epoch",
-				core.ErrConfig, b.Last.Names[len(b.Last.Names)-1], t.World)
+				"they may have any number of rows, and ranks could yield different numbers of batches; %s",
+				core.ErrConfig, b.Last.Names[len(b.Last.Names)-1], t.World, Remedy)
 		}
 	}
 
 	if name, ok := t.Does(core.Skip, r); ok {
 		return fmt.Errorf("%w: on_error=%q of the step %q with world_size %d: ranks could yield different numbers "+
-			"of batches; use on_error=%q, or set steps_per_epoch", core.ErrConfig, core.Skip, name, t.World, core.Replace)
+			"of batches; use on_error=%q, or %s", core.ErrConfig, core.Skip, name, t.World, core.Replace, Remedy)
 	}
 	for _, s := range r.All() {
 		switch recipe.TraitsOf(s.Args).Count {
 		case recipe.Fewer, recipe.More, recipe.Gathers, recipe.Times:
 			return fmt.Errorf("%w: %s %q with world_size %d: ranks could yield different numbers of batches; "+
-				"set steps_per_epoch", core.ErrConfig, s.Op, s.Name, t.World)
+				"%s", core.ErrConfig, s.Op, s.Name, t.World, Remedy)
 		}
 	}
 	if r.Gathered() {
 		return fmt.Errorf("%w: batch inside merge or route, with world_size %d: ranks could yield different numbers of batches; "+
-			"set steps_per_epoch", core.ErrConfig, t.World)
+			"%s", core.ErrConfig, t.World, Remedy)
 	}
 	for _, m := range p.Samples.Merges() {
 		if m.Order == "arrival" && m.Until == "shortest" {
 			return fmt.Errorf("%w: merge %q by arrival until the shortest ends, with world_size %d: "+
 				"ranks could yield different numbers of batches; use another order, or until longest, "+
-				"or set steps_per_epoch", core.ErrConfig, m.Name, t.World)
+				"or %s", core.ErrConfig, m.Name, t.World, Remedy)
 		}
 	}
 	return nil
@@ -97,7 +100,7 @@ func (t Terms) checkIterated(r recipe.Recipe) error {
 	// Each rank has an object of its own, which cannot know when those of others end.
 	if t.Agree {
 		return refuse("the source %q is iterated over, with world_size %d: ranks could "+
-			"yield different numbers of batches; set steps_per_epoch", name, t.World)
+			"yield different numbers of batches; %s", name, t.World, Remedy)
 	}
 
 	if step, ok := t.Does(core.Replace, r); ok {

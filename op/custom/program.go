@@ -163,7 +163,7 @@ func (p *ports) loadOwn(t reflect.Type, at unsafe.Pointer, it *record.Record) {
 func (p *ports) judge(err error) error {
 	if p.work.Ranks && errors.Is(err, pipe.Skip) {
 		return fmt.Errorf("headrace: %s drops a sample: ranks could yield different numbers of batches; "+
-			"it may do so with world_size 1, or where steps_per_epoch is said", p.name)
+			"it may do so with world_size 1, where steps_per_epoch is said, or where ranks agree while they run", p.name)
 	}
 	return err
 }

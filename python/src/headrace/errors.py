@@ -44,6 +44,7 @@ __all__ = [
     "NotInstalled",
     "NotReady",
     "ProtocolError",
+    "RankFailed",
     "RecipeError",
     "SampleError",
     "SourceError",
@@ -393,6 +394,10 @@ class NotReady(HeadraceError, TimeoutError):
 
 class EpochsExhausted(HeadraceError, RuntimeError):
     """All `epochs` were run."""
+
+
+class RankFailed(HeadraceError, RuntimeError):
+    """Another rank failed, ended or is at another place, while ranks agree through `torch.distributed` on how many batches they have."""
 
 
 class EpochTooShort(HeadraceError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from ._batch import format as formats
 from ._operations import Operations
@@ -925,12 +926,12 @@ class Pipeline(Operations):
         given = {name: value for name, value in locals().items() if name not in ("self", "hooks", *_OF_MESH) and value is not DEFAULT}
         from ._recipe.defaults import settings
 
-        part, shared = None, False
+        part, shared, peers = None, False, None
         if any(value is not None for value in (mesh, dp, cp, cp_layout, cp_fields)):
             from ._recipe.mesh import part_of, place_in
 
             if mesh is not None or dp is not None:
-                given["rank"], given["world_size"], shared = place_in(mesh, dp, rank, world_size)
+                given["rank"], given["world_size"], shared, peers = place_in(mesh, dp, rank, world_size)
             part = part_of(mesh, dp, cp, cp_layout, cp_fields)
         config, interval, usual = settings(given, self._defaults)
         if config["world_size"] > 1 and any(getattr(one, "replicas", 1) > 1 for one in _objects_of(self._steps, "sampler")):
@@ -949,7 +950,21 @@ class Pipeline(Operations):
             from ._recipe.launcher import warn_of_other_ranks
 
             warn_of_other_ranks(config["world_size"], part)
-        return self._start(config, None, None, _hooks(usual, hooks), interval, part)
+        if config["world_size"] > 1 and "torch.distributed" in sys.modules:
+            if mesh is None:
+                from ._recipe.mesh import peers_of
+
+                peers = peers_of(config["rank"], config["world_size"])
+            if peers is not None and config["steps_per_epoch"] is None and "uneven" not in config:
+                config["agree"] = True
+        try:
+            return self._start(config, None, None, _hooks(usual, hooks), interval, part, peers)
+        except RecipeError as error:
+            if "initialise torch.distributed" not in str(error) or "torch.distributed" not in sys.modules:
+                raise
+            from ._recipe.mesh import say_who_agrees
+
+            raise say_who_agrees(error, config["rank"], config["world_size"]) from error.__cause__
 
     def _start(
         self,
@@ -959,6 +974,7 @@ class Pipeline(Operations):
         hooks: tuple[Any, ...] = (),
         every: float | None = None,
         part: Part | None = None,
+        peers: list[int] | None = None,
     ) -> Loader:
         # The order matters: the engine starts while what takes long here is imported. The
         # run begins after that: its clock is about the loop, not about an import.
@@ -1002,7 +1018,7 @@ class Pipeline(Operations):
         from ._loader.loader import Loader
 
         try:
-            return Loader(session, self, main, hooks, every, part)
+            return Loader(session, self, main, hooks, every, part, peers)
         except RecipeError as error:
             raise located(error, all_steps(self._steps)) from error.__cause__
 

@@ -18,7 +18,7 @@ from .frames import HEADER_FRAME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _HANDLED = 0  # kind given to a frame in the buffer that was read out of turn
 _HANDLED_KIND = bytes(2)
@@ -244,6 +244,17 @@ class Channel:
                 return payload
             at = end
         return None
+
+    def arrived(self) -> Iterator[tuple[int, int, bytearray, int, int]]:
+        """All whole frames in the buffer, as `peek` has one; they stay to be read."""
+        at = self.start
+        while self._end - at >= 16:
+            length, kind, _, stream, _ = HEADER_FRAME.unpack_from(self._buffer, at)
+            end = at + 16 + length
+            if end > self._end:
+                break
+            yield kind, stream, self._buffer, at + 16, end
+            at = end
 
     # Ending.
 

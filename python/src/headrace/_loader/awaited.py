@@ -115,7 +115,7 @@ def _settle(arrived: asyncio.Future[None]) -> None:
 
 
 def _watch(run: Run) -> select.epoll | None:
-    """What becomes readable when the engine sends or ends; None: another thread has the run, or it has no engine.
+    """What becomes readable when the engine sends or ends; None: another thread has the run, it has no engine, or it waits for other ranks.
 
     It is a descriptor of the waiting task's own, which several tasks and event loops may have. Other than a duplicate of the
     socket it keeps no connection open that a thread closes meanwhile.
@@ -123,7 +123,7 @@ def _watch(run: Run) -> select.epoll | None:
     if not run.lock.acquire(False):
         return None
     try:
-        if run.session is None:
+        if run.session is None or (run.agreement is not None and run.agreement.waits):
             return None
         channel = run.session.channel
         watch = select.epoll()

@@ -15,7 +15,7 @@ from .._client.channel import Gone
 from .._client.session import warn
 from .._report.profiler import recording
 from .._report.tracebacks import outside
-from ..errors import HeadraceWarning, LoaderClosed, LoopEnded
+from ..errors import HeadraceError, HeadraceWarning, LoaderClosed, LoopEnded
 from .frontier import Frontier
 from .loop import Hand
 from .lost import MOST, LostSample
@@ -45,6 +45,7 @@ class Batches:
         self.main = main
         self.set_format(format)
         self.warned = False  # that batches are held
+        self.empty = False  # it was said that this rank has no batches
         self.rows: list[dict[str, Any]] | None = None
 
     def set_format(self, format: Format) -> None:
@@ -98,14 +99,64 @@ class Batches:
                 frame = session.channel.peek()
                 if frame is None:
                     told = self._wait(session, told, deadline)
+                elif run.agreement is not None and not run.agreement.left and self._ends(loop, session, frame, deadline):
+                    continue
                 elif frame[0] == frames.BATCH and frame[1] == session.stream:
                     return self._deliver(session, frame, told)
                 else:
                     self._other(loop, session, frame)
+        except HeadraceError:
+            if run.agreement is not None and run.failure is not None:
+                run.agreement.fail()
+            raise
         finally:
             run.inside = False
             if run.refused is LoaderClosed:  # by a signal handler or another thread, which has left the rest to this one
                 run.finish()
+
+    def _ends(self, loop: Loop, session: Session, frame: tuple[int, int, bytearray, int, int], deadline: Deadline | None) -> bool:
+        """Agree with the other ranks, if this frame decides what this one has. Whether the epoch ends here, though this rank has more."""
+        run = self.run
+        agreement = run.agreement
+        assert agreement is not None
+        kind, stream, buffer, start, end = frame
+        if stream != session.stream or kind not in (frames.BATCH, frames.EPOCH):
+            return False
+        if kind == frames.EPOCH:
+            told = json.loads(bytes(buffer[start:end]))
+            if told["epoch"] < loop.epoch:
+                return False
+            agreement.reach(run, 0, True, (told["epoch"], told["batches"]), deadline)
+            if not told["batches"] and not self.empty:
+                self.empty = True
+                text = f"headrace: rank {run.config['rank']} has no batch in epoch {told['epoch']}, so no rank gets any"
+                warnings.warn(text, HeadraceWarning, stacklevel=outside())
+            return False
+        step, epoch = frames.BATCH_FRAME.unpack_from(buffer, start)[4:6]
+        agreement.reach(run, *self._ready(session), (epoch, step), deadline)
+        if agreement.left:
+            return False
+        run.frontier = Frontier(epoch + 1)
+        agreement.behind = loop.done = True
+        return True
+
+    def _ready(self, session: Session) -> tuple[int, bool]:
+        """How many batches of the epoch have arrived, and whether it ends with them.
+
+        An epoch also ends with an EPOCH frame. That one is only heard when it is its turn, so that all ranks know of an end after the same
+        batch, and their states say the same, whether or not the frame was quick.
+        """
+        session.channel.receive()
+        ready = 0
+        for kind, stream, buffer, start, _ in session.channel.arrived():
+            if kind == frames.EPOCH and stream == session.stream:
+                break
+            if kind == frames.BATCH and stream == session.stream:
+                ready += 1
+                epoch, after = frames.BATCH_FRAME.unpack_from(buffer, start)[5:7]
+                if after > epoch:
+                    return ready, True
+        return ready, False
 
     def _stream(self, loop: Loop) -> Session:
         """The session, while a loop may take batches from it."""
@@ -169,7 +220,13 @@ class Batches:
             batch = tuples.of(batch, self.format.tuples)
         elif self.format.name != "jax":
             batch = Batch(batch)
-        hand = Hand(batch, Frontier(epoch, place, epoch == own_epoch), get_ident(), self.main is None, own_epoch, step, not told)
+        frontier, agreement = Frontier(epoch, place, epoch == own_epoch), run.agreement
+        left, behind = 0, False  # of what was agreed on
+        if agreement is not None:
+            left, behind = agreement.left - 1, agreement.last and agreement.left == 1 and epoch == own_epoch
+        if behind:
+            frontier = Frontier(own_epoch + 1)
+        hand = Hand(batch, frontier, get_ident(), self.main is None, own_epoch, step, not told)
         channel = session.channel
         # Nothing is called between these lines: see channel.
         channel.start = end
@@ -179,6 +236,9 @@ class Batches:
         session.taken += 1
         run.clock.batches += 1
         run.hand = hand
+        if agreement is not None:
+            agreement.left = left
+            agreement.behind = behind
         run.recovery.deaths = 0
         if flags & frames.ALONE:
             del session.slots.segments[number]  # the lease is all that needs it

@@ -74,10 +74,11 @@ class Loader:
         hooks: tuple[Any, ...] = (),
         every: float | None = None,
         part: Part | None = None,
+        peers: list[int] | None = None,
     ) -> None:
-        """`main` are the steps of the program's own loop; `part` is what the loop gets of each row."""
+        """`main` are the steps of the program's own loop; `part` is what the loop gets of each row; `peers` as `Run` has them."""
         self._pipeline = pipeline
-        self._run = Run(session)
+        self._run = Run(session, peers)
         self._taken_by: Batches | None = None
         try:
             self._main = _main_steps(main, pipeline._seed, self._run.config["rank"], hooks) if main else None
@@ -125,7 +126,7 @@ class Loader:
                 pass  # nothing is taken of it
             elif frontier.inside:  # the loop before was left in the middle
                 run.go_to(Frontier(frontier.epoch + 1))
-            elif run.adrift or run.failure is not None or run.session is None or run.stale:
+            elif run.adrift or run.failure is not None or run.session is None or run.stale or run.is_behind():
                 run.go_to(frontier)
             elif run.config.get("steps_per_epoch") is not None:
                 run.clock.restart()  # an epoch that was cut off has the engine begin again
@@ -243,6 +244,8 @@ class Loader:
         run = self._run
         if not run.opened["exact"]:
             why = "the number of batches is not known in advance"
+            if run.opened.get("agree"):
+                raise WrongType(f"{why}: an epoch ends with the rank that has the fewest; loader.max_batches is an upper bound")
             if self.max_batches is None:
                 raise WrongType(f"{why}: the number of samples of an iterable, or made of one sample, is unknown")
             raise WrongType(
@@ -643,4 +646,4 @@ def _background(run: Run, hooks: tuple[Any, ...]) -> Background | None:
     return Background(run, methods)
 
 
-_OF_THE_PROCESS = ("rank", "world_size", "local_world_size", "dead_letters_own")
+_OF_THE_PROCESS = ("rank", "world_size", "local_world_size", "dead_letters_own", "agree")

@@ -62,6 +62,7 @@ def replay(pipeline: Pipeline | Path, state: dict[str, Any], batch: int = 0, **o
     state = whole(state)
     said = {name: value for name, value in {**pipeline._defaults, **options}.items() if name in _OPTIONS and value is not None}
     config = {"on_error": "raise", **said, "rank": state.get("rank", 0), "world_size": state.get("world_size", 1), "prefetch": 1}
+    config["agree"] = not config.get("steps_per_epoch") and not config.get("uneven")  # with nobody, since one batch is made
     try:
         loader = pipeline._start(config | {"epochs": None}, state, batch)
     except RecipeError as error:

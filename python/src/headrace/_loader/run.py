@@ -20,6 +20,7 @@ from .lost import Errors
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .agreement import Agreement
     from .frontier import Place
     from .loop import Hand
 
@@ -31,7 +32,8 @@ T = TypeVar("T")
 class Run:
     """One run, over all its epochs. Hold the lock to change it."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, peers: list[int] | None = None) -> None:
+        """`peers` are the processes of `torch.distributed` with which this one may agree on the end of each epoch."""
         self.request = session.request
         self.config, self.here = config, here = self.request.config, self.request.here
         self.lock = RLock()
@@ -43,6 +45,11 @@ class Run:
                 here.close()
             raise
         self.session: Session | None = session
+        self.agreement: Agreement | None = None  # None: the ranks have as many batches anyway
+        if peers is not None and self.opened.get("agree"):
+            from .agreement import Agreement
+
+            self.agreement = Agreement(config["rank"], peers)
         self.identity = Identity(self.opened["state"])
         self.frontier = Frontier(self.opened["state"]["epoch"])
         self.recovery = Recovery(config["on_error"] != "raise", self.opened["sources"])
@@ -114,6 +121,8 @@ class Run:
         self.frontier = frontier
         self.recent[:] = [None] * len(self.recent)
         self.failure = None
+        if self.agreement is not None:
+            self.agreement.begin()
         epochs = self.config["epochs"]
         if epochs is not None and frontier.epoch >= epochs:
             return  # nothing is there to be done; the next iter says so
@@ -202,6 +211,8 @@ class Run:
 
     def _finish(self) -> None:
         session, self.session = self.session, None
+        if self.agreement is not None:
+            self.agreement.close()
         if session is None:
             return
         self.clock.pause()
@@ -219,10 +230,18 @@ class Run:
     def epoch_ended(self) -> None:
         """Note that a loop has had all of its epoch."""
         self.completed = True
+        if self.is_behind():
+            recent = self.recent[:]  # states within the epoch may still be asked for
+            self.go_to(self.frontier)
+            self.recent[:] = recent
         if self.config["epochs"] is not None and self.frontier.epoch >= self.config["epochs"] and self.request.movable:
             from .stats import glance
 
             self.warn_of_imports(glance(self))
+
+    def is_behind(self) -> bool:
+        """Whether the engine is still in an epoch that has ended."""
+        return self.agreement is not None and self.agreement.behind
 
     def warn_of_imports(self, stats: dict[str, Any]) -> None:
         """Warn once if workers took longer to begin than for all that they have done."""

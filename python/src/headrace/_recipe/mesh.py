@@ -29,6 +29,7 @@ class Place(NamedTuple):
     rank: int
     world_size: int
     shared: bool  # other processes are the same rank, and get the same batches
+    peers: list[int] | None  # by their ranks in torch.distributed, one process of each data-parallel rank, with this one; None: it has none
 
 
 class Part(NamedTuple):
@@ -58,6 +59,26 @@ def place_in(mesh: Any, dp: str | Sequence[str] | None, rank: Any, world_size: A
     raise RecipeError(
         f"headrace: mesh is {_shown(mesh)}: must be a DeviceMesh of torch.distributed or a Mesh of jax.sharding; for other ranks {_BY_HAND}"
     )
+
+
+def peers_of(rank: int, world_size: int) -> list[int] | None:
+    """All processes of `torch.distributed`, if they are the ranks of a loader."""
+    module = sys.modules.get("torch.distributed")
+    if module is None or not module.is_available() or not module.is_initialized():
+        return None
+    if (module.get_rank(), module.get_world_size()) != (rank, world_size):
+        return None
+    return list(range(world_size))
+
+
+def say_who_agrees(error: RecipeError, rank: int, world_size: int) -> RecipeError:
+    """The refusal of ranks that do not agree while they run, with the reason if `torch.distributed` is initialised."""
+    distributed = sys.modules["torch.distributed"]
+    if not distributed.is_available() or not distributed.is_initialized():
+        return error
+    here = f"rank {distributed.get_rank()} of {distributed.get_world_size()} in torch.distributed"
+    why = f"  this process is {here}, and rank {rank} of {world_size} here: give mesh= and dp=, which say with whom it shares the samples"
+    return type(error)(f"{error}\n{why}")
 
 
 def part_of(mesh: Any, dp: str | Sequence[str] | None, cp: Any, layout: str | None, fields: Any) -> Part | None:
@@ -153,7 +174,22 @@ def _in_torch(mesh: Any, names: list[str]) -> Place:
     rank, world_size = 0, 1
     for ranks in dims.values():  # row by row: the first dimension changes slowest
         rank, world_size = rank * len(ranks) + ranks.index(me), world_size * len(ranks)
-    return Place(rank, world_size, int(sys.modules["torch"].distributed.get_world_size()) > world_size)
+    shared = int(sys.modules["torch"].distributed.get_world_size()) > world_size
+    return Place(rank, world_size, shared, _peers(mesh, dims, me))
+
+
+def _peers(mesh: Any, dims: dict[str, list[int]], me: int) -> list[int]:
+    """The processes that differ from this one only along these dimensions, of which some may have been flattened from several."""
+    (here,) = (mesh.mesh == me).nonzero().tolist()
+    along = {
+        axis
+        for ranks in dims.values()
+        for rank in ranks
+        for axis, (a, b) in enumerate(zip(here, (mesh.mesh == rank).nonzero().tolist()[0]))
+        if a != b
+    }
+    at = tuple(slice(None) if axis in along else place for axis, place in enumerate(here))
+    return sorted(mesh.mesh[at].flatten().tolist())
 
 
 def _check(mesh: Any) -> None:
@@ -256,7 +292,7 @@ def _in_jax(mesh: Any, names: list[str]) -> Place:
             f"headrace: mesh: the processes of JAX do not share {', '.join(names)} evenly: each must have as many places along it, and two"
             f" processes the same ones or none in common: order the devices by process, or {_BY_HAND}"
         )
-    return Place(groups.index(tuple(sorted(held[me]))), len(groups), len(held) > len(groups))
+    return Place(groups.index(tuple(sorted(held[me]))), len(groups), len(held) > len(groups), None)
 
 
 def _is_torch(mesh: Any) -> bool:
