@@ -6,6 +6,7 @@ import json
 import subprocess
 
 import jax
+import ml_dtypes
 import numpy as np
 import pytest
 import torch
@@ -47,7 +48,7 @@ def test_lists_over_one_memory(where):
         boxes = batch["boxes"]
         assert isinstance(boxes, list)
         assert isinstance(boxes, hr.Ragged)
-        for i, one, labels in zip(batch["id"], boxes, batch["labels"]):
+        for i, one, labels in zip(batch["id"], boxes, batch["labels"], strict=True):
             np.testing.assert_array_equal(one, rows[i]["boxes"], strict=True)
             np.testing.assert_array_equal(labels, rows[i]["labels"], strict=True)
             assert one.size == 0 or np.shares_memory(one, boxes.values)
@@ -56,14 +57,14 @@ def test_lists_over_one_memory(where):
         boxes.values[:] = 0  # it is yours
     with pipeline.loader(epochs=1) as loader:
         assert loader.schema["boxes"] == hr.Field("ragged", "float32", (None, 4))
-        assert "boxes: ragged" in repr(loader) or "boxes" in repr(loader)
+        assert "{boxes: float32 [?, 4], labels: int64 [?], id: int64 []" in repr(loader)
 
 
 def test_the_first_sample_tells_the_type():
     rows = scenes()[1:]
     got = batches(hr.source(rows, where="here").batch(4, ragged=["boxes", "labels"]))
     for batch in got:
-        for i, one in zip(batch["id"], batch["boxes"]):
+        for i, one in zip(batch["id"], batch["boxes"], strict=True):
             np.testing.assert_array_equal(one, rows[i - 1]["boxes"], strict=True)
 
 
@@ -85,12 +86,27 @@ def test_other_frameworks():
     assert len(x) == len(y) == 5
 
 
+def test_bfloat16():
+    rows = [{"x": np.arange(2 * n).reshape(n, 2).astype(ml_dtypes.bfloat16)} for n in (3, 0, 2)]
+    want = [row["x"].tolist() for row in rows]
+    pipeline = hr.source(rows, gives={"x": ("bfloat16", (None, 2))}, where="here").batch(3, ragged="x")
+    got = batches(pipeline)[0]["x"]
+    assert got.values.dtype == ml_dtypes.bfloat16
+    assert [one.astype("float32").tolist() for one in got] == want
+    got = batches(pipeline.to("torch"))[0]["x"]
+    assert {got.values.dtype, *(one.dtype for one in got)} == {torch.bfloat16}
+    assert [one.tolist() for one in got] == want
+    got = batches(pipeline.to("jax"))[0]["x"]
+    assert {one.dtype for one in got} == {jax.numpy.dtype("bfloat16")}
+    assert [one.tolist() for one in got] == want
+
+
 def test_ranks_states_and_losses():
     rows = scenes(30)
     pipeline = hr.source(rows, gives=GIVES, where="here").shuffle(seed=1).batch(global_size=6, ragged=["boxes", "labels"])
     whole = batches(pipeline)
     parts = [batches(pipeline, rank=rank, world_size=2) for rank in range(2)]
-    for one, *two in zip(whole, *parts):
+    for one, *two in zip(whole, *parts, strict=True):
         assert [b.tolist() for b in one["boxes"]] == [b.tolist() for part in two for b in part["boxes"]]
     with pipeline.loader(epochs=1) as loader:
         next(iter(loader))
@@ -111,7 +127,7 @@ def test_ranks_states_and_losses():
     left = batches(hr.source(Bad(), gives=GIVES, where="here").batch(4, ragged=["boxes", "labels"]), on_error="skip", max_errors=100)
     assert [i for batch in left for i in batch["id"]] == [i for i in range(30) if i % 5 != 2]
     for batch in left:
-        for i, one in zip(batch["id"], batch["boxes"]):
+        for i, one in zip(batch["id"], batch["boxes"], strict=True):
             np.testing.assert_array_equal(one, rows[i]["boxes"])
 
 

@@ -55,11 +55,12 @@ class Layout:
         # Of text and objects of a batch that later stages have changed: how many axes
         # they have.
         self._axes = {field["name"]: len(field.get("shape") or ()) for field in fields if field["kind"] not in ("tensor", "ragged")}
-        self._ragged = {field["name"]: (_TYPES[field["dtype"]], tuple(field["shape"][1:])) for field in fields if field["kind"] == "ragged"}
         self._bytes: frozenset[str] = frozenset(field["name"] for field in fields if field["kind"] == "bytes")
         self.dtypes = {field.get("dtype") for field in fields}
         self.bfloat16s = tuple(field["name"] for field in fields if field.get("dtype") == "bfloat16")
         self._bfloat16 = _bfloat16() if self.bfloat16s else None
+        types = _TYPES if self._bfloat16 is None else {**_TYPES, "bfloat16": self._bfloat16}
+        self._ragged = {field["name"]: (types[field["dtype"]], tuple(field["shape"][1:])) for field in fields if field["kind"] == "ragged"}
         for field in fields:
             if field["kind"] in ("text", "object", "bytes", "ragged"):
                 self._beside.append(field["name"])
@@ -86,9 +87,8 @@ class Layout:
             }
             batch[name] = _asarray(lease)
         if self._bfloat16 is not None:
-            for name in self.bfloat16s:
-                if name not in self._ragged:
-                    batch[name] = batch[name].view(self._bfloat16)
+            for name in batch.keys() & self.bfloat16s:
+                batch[name] = batch[name].view(self._bfloat16)
         if self._beside:
             if self._objects or self._ragged or any(self._axes.values()):
                 self._unpack(batch, packed, rows)
@@ -131,8 +131,6 @@ class Layout:
             values = packed[offsets.size : offsets.size + ends[-1]]
             if name in self._ragged:
                 batch[name] = ragged.unpack(values, ends, *self._ragged[name])
-                if name in self.bfloat16s and self._bfloat16 is not None:
-                    batch[name] = batch[name].apply(lambda array: array.view(self._bfloat16))
             elif self._axes[name]:
                 batch[name] = [self._rows(name, row, values[ends[row] : ends[row + 1]]) for row in range(rows)]
             elif name in self._objects:

@@ -44,7 +44,7 @@ def over(values: Any, offsets: Any) -> Ragged:
     return made
 
 
-def unpack(data: memoryview, ends: tuple[int, ...], dtype: str, inner: tuple[int, ...]) -> Ragged:
+def unpack(data: memoryview, ends: tuple[int, ...], dtype: Any, inner: tuple[int, ...]) -> Ragged:
     """The rows that end at these bytes. Their memory is theirs: the frame they came in is gone with the next one."""
     values = numpy.frombuffer(bytearray(data), dtype).reshape(-1, *inner)
     size = values.dtype.itemsize
