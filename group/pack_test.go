@@ -1,10 +1,8 @@
 package group_test
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -261,16 +259,23 @@ func TestPackingOfManyDomains(t *testing.T) {
 	}
 }
 
-// Nothing can be put of a sample that is empty.
+// Nothing can be put of a sample that is empty: it fails by itself, and no row has it.
 func TestEmptySamplesAreNotPacked(t *testing.T) {
-	length := func(i int) int { return i % 2 }
-	begin := must(group.Pack(length, group.PackOpts{Length: 2}))
-	_, err := collect(t, rows(4, begin), pipe.Config{})
-	if want := "stage pack"; err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "its length is 0") {
-		t.Error(err)
-	}
-	got, err := collect(t, rows(4, begin), pipe.Config{Failures: pipe.Policy{Skip: true, Count: 2}})
-	if err != nil || len(got) != 1 || len(got[0].Segments) != 2 {
-		t.Errorf("%v %v", fmt.Sprint(got), err)
+	length := func(i int) int { return 2 * (i % 2) }
+	for _, fit := range []group.Fit{group.BestFit, group.FirstFit, group.Wrap, group.BestWrap} {
+		of := group.Packed[int]{Length: length, ID: strconv.Itoa, Cut: func(i, n int) int { return i }}
+		begin := must(group.PackBy(of, group.PackOpts{Length: 4, Fit: fit}))
+		got, err := collect(t, rows(5, begin), pipe.Config{})
+		want := "pipe: stage pack: epoch 0, item 0: group: its length is 0: there is nothing to pack"
+		if err == nil || err.Error() != want || len(got) != 0 {
+			t.Errorf("%v: %v, %v", fit, err, got)
+		}
+		got, err = collect(t, rows(5, begin), pipe.Config{Failures: pipe.Policy{Skip: true, Count: 3}})
+		if err != nil || len(got) != 1 || len(got[0].Segments) != 2 || got[0].Segments[0].Item != 1 || got[0].Segments[1].Item != 3 {
+			t.Errorf("%v: %v, %v", fit, got, err)
+		}
+		if _, err := collect(t, rows(5, begin), pipe.Config{Failures: pipe.Policy{Skip: true, Count: 2}}); err == nil {
+			t.Errorf("%v: three of them were two", fit)
+		}
 	}
 }

@@ -278,7 +278,8 @@ def test_a_closed_loader_cancels_what_has_not_begun_and_leaves_the_rest():
         loader.close()
         assert time.monotonic() - begin < 4  # it does not wait for the call
         gate.set()
-    assert len(calls) == 1  # whichever of the four in flight was submitted first
+    (one,) = calls
+    assert one in range(4)  # of those in flight, whichever was submitted first
 
 
 def test_what_is_refused(threads):

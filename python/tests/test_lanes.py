@@ -1,6 +1,7 @@
 """Global batches that no number of ranks changes: each lane of the order holds, drops and makes samples of its own."""
 
 import itertools
+import logging
 import os
 import random
 
@@ -214,7 +215,7 @@ class NotClosing(Sums):
     def close(self):
         if self.number != 2:
             raise ValueError(f"object {self.number} does not close")
-        print("object 2 is closed", flush=True)
+        logging.getLogger("test").info("object 2 is closed")
 
 
 def test_objects_of_all_lanes_end_even_if_some_fail(caplog):
