@@ -145,14 +145,7 @@ func (s *Samples) left() int64 {
 	if s.flow == nil {
 		return s.end - s.first - s.at
 	}
-	if s.flow.Total == sound.Endless {
-		return sound.Endless
-	}
-	w, err := sound.NewWindow(s.flow, s.window.Rate(), s.window.Channels())
-	if err != nil {
-		return 0
-	}
-	return max(w.Samples()-s.at, 0)
+	return s.window.Left(s.flow.Total, s.at)
 }
 
 // Close gives back the decoder's memory.

@@ -78,28 +78,16 @@ func (f *Filtered) Channels() int { return f.window.Channels() }
 // Next returns samples as [Played.Next] does.
 func (f *Filtered) Next(ctx context.Context, to []float32) (int, error) {
 	f.flow.ctx = ctx
-	want := min(int64(len(to)/f.Channels()), f.left())
+	want := min(int64(len(to)/f.Channels()), f.window.Left(f.flow.Total, f.at))
 	if want == 0 {
 		return 0, nil
 	}
 	if err := f.window.Read(to[:want*int64(f.Channels())], f.at); err != nil {
 		return 0, err
 	}
-	want = min(want, f.left()) // the end may have come meanwhile
+	want = min(want, f.window.Left(f.flow.Total, f.at)) // the end may have come meanwhile
 	f.at += want
 	return int(want), nil
-}
-
-// left returns the number of samples that follow, as far as that is known.
-func (f *Filtered) left() int64 {
-	if f.flow.Total == Endless {
-		return Endless
-	}
-	n := f.flow.Total
-	if own := f.flow.graph.Rate(); own != f.Rate() {
-		n = resampled(n, own, f.Rate())
-	}
-	return max(n-f.at, 0)
 }
 
 // mostFiltered bounds what [Filtered.All] takes, in samples of all channels: a graph may

@@ -42,6 +42,18 @@ func NewWindow(s Stream, rate, channels int) (*Window, error) {
 // Samples is how many the whole recording has of each channel, at the window's rate.
 func (w *Window) Samples() int64 { return w.samples }
 
+// Left returns how many samples follow the first at, if the recording has so many of its
+// own rate; [Endless] if it does.
+func (w *Window) Left(total, at int64) int64 {
+	if total == Endless {
+		return Endless
+	}
+	if own := w.stream.Info().Rate; own != w.rate {
+		total = resampled(total, own, w.rate)
+	}
+	return max(total-at, 0)
+}
+
 // Rate is how many samples of each channel come in a second.
 func (w *Window) Rate() int { return w.rate }
 
