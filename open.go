@@ -146,9 +146,7 @@ func (m materials) first(ctx context.Context, r recipe.Recipe, schema sample.Sch
 	c.Uneven = false   // it promises every sample, and this run leaves out a last batch
 	c.DeadLetters = "" // the run tells of what it loses itself
 
-	r.Steps = slices.DeleteFunc(recipe.Unpaced(r.Steps), func(s recipe.Step) bool { // the first sample decides
-		return recipe.TraitsOf(s.Args).Lanes > 0
-	})
+	r.Steps = recipe.WithoutLanes(recipe.Unpaced(r.Steps)) // the first sample decides
 	o := &m.options
 	o.Announce, o.Held, o.Warn, o.Ledger = nil, nil, nil, false
 	o.Lost = func(lost Lost) {

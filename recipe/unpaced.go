@@ -30,3 +30,9 @@ func Unpaced(steps []Step) []Step {
 	}
 	return steps
 }
+
+// WithoutLanes returns the steps that do not only say into how many lanes the order is
+// divided: a run of a few samples has none.
+func WithoutLanes(steps []Step) []Step {
+	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return TraitsOf(s.Args).Lanes > 0 })
+}

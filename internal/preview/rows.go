@@ -77,7 +77,7 @@ func (f *Rows[T]) Take(ctx context.Context, epoch int, row func(*headrace.Batch)
 // of. What is in a sample does not depend on its batch, and what a function makes of a
 // whole batch is not shown.
 func oneByOne(steps []recipe.Step) []recipe.Step {
-	steps = slices.DeleteFunc(slices.Clone(steps), func(s recipe.Step) bool { return recipe.TraitsOf(s.Args).Lanes > 0 })
+	steps = recipe.WithoutLanes(steps)
 	for i, s := range steps {
 		if b := recipe.TraitsOf(s.Args).Batches; b != nil && b.Stacks() {
 			one := recipe.Batches{Size: 1, DropLast: b.DropLast, Ragged: b.Ragged}
