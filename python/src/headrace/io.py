@@ -408,11 +408,22 @@ def load_audio(
         OSError: if the file cannot be read.
     """
     name = "load_audio"
-    how = (format, format_options, filter, decoder, decoder_options)
-    what = _audio_asked("audio", rate, channels, start or None, duration, short, dtype, layout, stream, max_bytes, damaged, *how)
+    how: dict[str, Any] = {
+        "stream": stream,
+        "max_bytes": max_bytes,
+        "damaged": damaged,
+        "format": format,
+        "format_options": format_options,
+        "filter": filter,
+        "decoder": decoder,
+        "decoder_options": decoder_options,
+    }
+    what = _audio_asked(
+        "audio", rate=rate, channels=channels, start=start or None, duration=duration, short=short, dtype=dtype, layout=layout, **how
+    )
     source = source_of(name, src, max_bytes)
     if rate is None:
-        rate = _audio_info(name, source, stream, damaged, max_bytes, *how).sample_rate
+        rate = _audio_info(name, source, **how).sample_rate
     array, failures = pool.do(what, (source,))
     if failures:
         raise error_of(name, failures[0], None, source)
@@ -436,12 +447,12 @@ def audio_info(
         MediaError: if the file has no audio that can be decoded, or is damaged.
         OSError: if the file cannot be read.
     """
-    return _audio_info("audio_info", source_of("audio_info", src, max_bytes), stream, damaged, max_bytes)
+    name = "audio_info"
+    return _audio_info(name, source_of(name, src, max_bytes), stream=stream, damaged=damaged, max_bytes=max_bytes)
 
 
-def _audio_info(name: str, source: Input, stream: int | None, damaged: str, max_bytes: int | None, *how: Any) -> AudioInfo:
-    what = _audio_asked("audio_info", None, None, None, None, "keep", "float32", None, stream, max_bytes, damaged, *how)
-    array, failures = pool.do(what, (source,))
+def _audio_info(name: str, source: Input, **how: Any) -> AudioInfo:
+    array, failures = pool.do(_audio_asked("audio_info", **how), (source,))
     if failures:
         raise error_of(name, failures[0], None, source)
     return AudioInfo(**json.loads(array.tobytes()))

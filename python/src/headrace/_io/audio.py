@@ -33,15 +33,16 @@ AudioInfo.__module__ = "headrace.io"
 
 def asked(
     do: str,
-    rate: Any,
-    channels: Any,
-    start: Any,
-    duration: Any,
-    short: str,
-    dtype: str,
-    layout: str | None,
-    stream: Any,
-    max_bytes: Any,
+    *,
+    rate: Any = None,
+    channels: Any = None,
+    start: Any = None,
+    duration: Any = None,
+    short: str = "keep",
+    dtype: str = "float32",
+    layout: str | None = None,
+    stream: Any = None,
+    max_bytes: Any = None,
     damaged: str = "error",
     format: str | None = None,
     format_options: Any = None,
@@ -72,26 +73,26 @@ def asked(
             raise MediaError(f"headrace: io: {name} is {text!r}: must be {', '.join(repr(k) for k in known if k is not None)}")
     if damaged != "error":
         audio["damaged"] = damaged
-    if format is not None:
-        if not isinstance(format, str):
-            raise WrongType(f"headrace: io: format is {format!r}: must be FFmpeg's name of a format of raw samples, as in 's16le'")
-        audio["format"] = format
+    put_text(audio, "format", format, "FFmpeg's name of a format of raw samples, as in 's16le'")
     if format_options is not None:
         audio["format_options"] = option_text("format_options", format_options)
-    for name, text, like in (
-        ("filter", filter, "a graph of FFmpeg filters as text"),
-        ("decoder", decoder, "FFmpeg's name of a decoder, as in 'libopus'"),
-    ):
-        if text is not None:
-            if not isinstance(text, str):
-                raise WrongType(f"headrace: io: {name} is {text!r}: must be {like}")
-            audio[name] = text
+    put_text(audio, "filter", filter, "a graph of FFmpeg filters as text")
+    put_text(audio, "decoder", decoder, "FFmpeg's name of a decoder, as in 'libopus'")
     if decoder_options is not None:
         audio["decoder_options"] = option_text("decoder_options", decoder_options)
     what: dict[str, Any] = {"do": do, "audio": audio}
     if max_bytes is not None:
         what["max_bytes"] = whole("max_bytes", max_bytes)
     return json.dumps(what).encode()
+
+
+def put_text(to: dict[str, Any], name: str, text: Any, like: str) -> None:
+    """Add an option that is text, if it is given."""
+    if text is None:
+        return
+    if not isinstance(text, str):
+        raise WrongType(f"headrace: io: {name} is {text!r}: must be {like}")
+    to[name] = text
 
 
 def whole(name: str, value: Any) -> int:

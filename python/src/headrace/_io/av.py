@@ -259,8 +259,20 @@ def stream_audio(
     name = "stream_audio"
     if samples is None and not 0 < float(seconds) <= 1e6:
         raise MediaError(f"headrace: {name}: seconds is {seconds!r}: must be a number above 0")
-    how = (format, format_options, filter, decoder, decoder_options)
-    what = audio_asked("samples", rate, channels, None, None, "keep", dtype, layout, None, max_bytes, damaged, *how)
+    what = audio_asked(
+        "samples",
+        rate=rate,
+        channels=channels,
+        dtype=dtype,
+        layout=layout,
+        max_bytes=max_bytes,
+        damaged=damaged,
+        format=format,
+        format_options=format_options,
+        filter=filter,
+        decoder=decoder,
+        decoder_options=decoder_options,
+    )
     asked = window(start, end, "audio" if stream is None else f"a:{whole_number('stream', stream)}")
     count = None if samples is None else _count("samples", samples)
     limit = time_of(name, time_limit)
@@ -348,8 +360,19 @@ def load_media(
         decoder=decoder,
         decoder_options=decoder_options,
     )
-    how = (audio_filter, audio_decoder, audio_decoder_options)
-    what = _with_audio(video, "media", rate, channels, audio_dtype, layout, audio_stream, max_bytes, *how)
+    what = _with_audio(
+        video,
+        "media",
+        rate=rate,
+        channels=channels,
+        dtype=audio_dtype,
+        layout=layout,
+        stream=audio_stream,
+        max_bytes=max_bytes,
+        filter=audio_filter,
+        decoder=audio_decoder,
+        decoder_options=audio_decoder_options,
+    )
     arrays, about = unpack(done(name, _joined(what, {}), [source_of(name, src, max_bytes)]))
     return MediaClip(arrays["video"], arrays["audio"], arrays["seconds"], about["sample_rate"], about["start"])
 
@@ -420,8 +443,19 @@ def stream_media(
     name = "stream_media"
     graph: dict[str, Any] = {"filter": filter, "decoder": decoder, "decoder_options": decoder_options}
     video = video_asked("both", width=width, height=height, mode=mode, color=color, **graph)
-    how = (audio_filter, audio_decoder, audio_decoder_options)
-    what = _with_audio(video, "both", rate, channels, audio_dtype, layout, audio_stream, max_bytes, *how)
+    what = _with_audio(
+        video,
+        "both",
+        rate=rate,
+        channels=channels,
+        dtype=audio_dtype,
+        layout=layout,
+        stream=audio_stream,
+        max_bytes=max_bytes,
+        filter=audio_filter,
+        decoder=audio_decoder,
+        decoder_options=audio_decoder_options,
+    )
     asked = window(start, end, "video" if stream is None else f"v:{whole_number('stream', stream)}")
     asked["stride"] = _count("stride", stride)
     limit = time_of(name, time_limit)
@@ -690,12 +724,9 @@ def _count(name: str, value: Any) -> int:
     return n
 
 
-def _with_audio(
-    video: bytes, do: str, rate: Any, channels: Any, dtype: str, layout: str | None, stream: Any, max_bytes: Any, *how: Any
-) -> bytes:
-    """What is asked for a video, and for the audio that is heard meanwhile: filter, decoder and its options."""
-    audio = audio_asked(do, rate, channels, None, None, "silence", dtype, layout, stream, max_bytes, "error", None, None, *how)
-    return json.dumps(json.loads(video) | json.loads(audio)).encode()
+def _with_audio(video: bytes, do: str, **audio: Any) -> bytes:
+    """What is asked for a video, and for the audio that is heard meanwhile."""
+    return json.dumps(json.loads(video) | json.loads(audio_asked(do, short="silence", **audio))).encode()
 
 
 def _joined(what: bytes, asked: dict[str, Any], more: Mapping[str, Any] | None = None) -> bytes:

@@ -10,7 +10,7 @@ import numpy
 
 from .._recipe.arguments import option_text
 from ..errors import MediaError, WrongType
-from .audio import number_of, whole
+from .audio import number_of, put_text, whole
 
 if TYPE_CHECKING:
     from typing import Any
@@ -113,24 +113,16 @@ def asked(
     if native:
         video["color"] = None
     video |= {name: None if n is None else whole(name, n) for name, n in numbers.items()}
+    put_text(video, "filter", filter, "a graph of FFmpeg filters as text")
     if filter is not None:
-        if not isinstance(filter, str):
-            raise WrongType(f"headrace: io: filter is {filter!r}: must be a graph of FFmpeg filters as text")
         if color == "native":
             raise MediaError("headrace: io: color is 'native', but a filter makes a format of its own: name a color")
         if aspect == "square":
             raise MediaError("headrace: io: aspect is 'square', but a filter makes pixels of its own: end it with scale=iw*sar:ih,setsar=1")
-        video["filter"] = filter
-    if decoder is not None:
-        if not isinstance(decoder, str):
-            raise WrongType(f"headrace: io: decoder is {decoder!r}: must be FFmpeg's name of a decoder, as in 'libdav1d'")
-        video["decoder"] = decoder
+    put_text(video, "decoder", decoder, "FFmpeg's name of a decoder, as in 'libdav1d'")
     if decoder_options is not None:
         video["decoder_options"] = option_text("decoder_options", decoder_options)
-    if format is not None:
-        if not isinstance(format, str):
-            raise WrongType(f"headrace: io: format is {format!r}: must be 'rawvideo', for files that are nothing but frames")
-        video["format"] = format
+    put_text(video, "format", format, "'rawvideo', for files that are nothing but frames")
     if format_options is not None:
         video["format_options"] = option_text("format_options", format_options)
     if isinstance(start, str):
