@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -150,6 +151,33 @@ def test_what_is_dropped_while_the_loader_runs_is_let_go():
     with held(600).filter(count, where="here", workers=2).loader(epochs=1) as loader:
         assert list(loader) == []
     assert max(most) < 300
+
+
+def stubborn(n):
+    return Stubborn(n)
+
+
+def odd(one):
+    return one.n % 2 == 1
+
+
+def number_of(one):
+    return one.n
+
+
+@pytest.mark.parametrize("where", ["here", "thread", "process"])
+def test_objects_whose_del_raises(where, monkeypatch):
+    """Python prints that, and the run goes on: they are dropped, taken by a step, and of an epoch that is left."""
+    printed = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda told: printed.append(str(told.exc_value)))
+    how = {"where": where, "workers": 1}
+    pipeline = hr.source(range(20), where="here").map(stubborn, **how).filter(odd, **how).map(number_of, gives=int, **how)
+    with pipeline.loader(epochs=2) as loader:
+        assert next(iter(loader)) == 1
+        assert list(loader) == list(range(1, 20, 2))
+    gc.collect()
+    assert set(printed) == ({"an end that fails"} if where == "here" else set())
+    assert where != "here" or len(printed) >= 20
 
 
 @pytest.mark.parametrize("kind", [Held, Stubborn])
