@@ -3,6 +3,7 @@ package headrace
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/compile"
@@ -196,7 +197,10 @@ func inStep(d design, from listing, program *compile.Program) bool {
 func describe(d design, from listing, l *batch.Layout, program *compile.Program) (i Info, err error) {
 	i.Stages, i.Epochs, i.Pipeline = stagesOf(program.Stages), d.config.Epochs, d.recipe.String()
 	i.Fields, i.Rows, i.SlotBytes, i.Whole, i.Single = fieldsOf(*l), l.Rows, l.Bytes, l.Whole, l.Single
-	if i.Whole {
+	switch {
+	case l.Lists != nil:
+		i.Rows = slices.Max(l.Lists)
+	case i.Whole:
 		i.Rows = from.rowsOf(&d.plan)
 	}
 	if i.Classes = from.classes; program.Relabels {

@@ -45,7 +45,7 @@ func layoutOf(r recipe.Recipe, p fuse.Plan, schema sample.Schema, rows, room int
 	case err != nil:
 		return batch.Layout{}, err
 	case p.Batch.Collate != nil:
-		return batch.NewWhole(schema, room)
+		return batch.NewWhole(schema, room, forms...)
 	case p.Single:
 		return batch.NewSingle(schema, min(room, roomOfSample))
 	}

@@ -159,7 +159,7 @@ func (m materials) first(ctx context.Context, r recipe.Recipe, schema sample.Sch
 	last := len(r.Steps) - 1
 	end := recipe.TraitsOf(r.Steps[last].Args).Batches
 	m.most = int64(max(1, end.Size))
-	if recipe.Batched(r.Steps[:last]) || r.Gathered() {
+	if recipe.Batched(r.Steps[:last]) || r.Gathered() || !end.Stacks() {
 		m.most = 0
 	}
 	for _, s := range r.All() {
@@ -170,8 +170,9 @@ func (m materials) first(ctx context.Context, r recipe.Recipe, schema sample.Sch
 
 	for {
 		r.Steps = slices.Clone(r.Steps)
-		end.DropLast = m.most > 0
-		r.Steps[last].Args = recipe.StackOf(*end)
+		if end.DropLast = m.most > 0; end.Stacks() {
+			r.Steps[last].Args = recipe.StackOf(*end)
+		}
 		gives, more, err := m.firstOf(ctx, r, schema, atEnd)
 		if err != io.EOF || m.most == 0 {
 			gives.Failed = made.Failed

@@ -144,6 +144,9 @@ func TestEveryKindResumes(t *testing.T) {
 			return append(all, fmt.Sprint(b))
 		}
 		pipetest.Resume(t, batches(n, must(group.Buckets(d.length, d.buckets)), o), two, true, numbers)
+		placed := pipe.Aggregate(pipe.From("numbers", pipetest.Numbers{N: n}), must(group.Buckets(d.length, d.buckets)), pipe.AggregateOpts{Name: "group", DropLast: o.DropLast})
+		pipetest.Resume(t, pipe.Aggregate(placed, group.Gather[int, int], pipe.AggregateOpts{Name: "gather"}), two, true,
+			func(list []int) []string { return []string{fmt.Sprint(list)} })
 		pipetest.Resume(t, batches(n, must(group.Budget(d.length, d.budget)), o), two, true, numbers)
 		pipetest.Resume(t, batches(n, must(group.Shapes(d.shape, d.shapes)), o), two, true, numbers)
 		f := rows(n, must(group.PackBy(d.packing(), d.pack)))

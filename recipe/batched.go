@@ -12,13 +12,11 @@ import (
 // one.
 func batched(args Args, rows sample.Schema, several bool) sample.Schema {
 	n := tensor.Unknown
-	if b := TraitsOf(args).Batches; b.Stacks() {
-		switch {
-		case b.Collate != nil:
-			return rows
-		case b.DropLast && b.Size > 0 && !several:
-			n = b.Size
-		}
+	switch b := TraitsOf(args).Batches; {
+	case b.Collate != nil:
+		return rows
+	case b.Stacks() && b.DropLast && b.Size > 0 && !several:
+		n = b.Size
 	}
 	out := make(sample.Schema, len(rows))
 	for i, f := range rows {

@@ -64,5 +64,22 @@ func (c *Collate) Check(in sample.Schema, sized bool) (sample.Schema, error) {
 	return c.Gives.Schema, nil
 }
 
+// CheckFailures refuses a policy that a function of whole batches cannot have.
+func (c *Collate) CheckFailures(f *Failures) error {
+	if f.OnError == "replace" {
+		return errors.Join(f.Check(), Wrong("on_error",
+			`is "replace": collate fails for a whole batch, and no other batch can replace it: use raise or skip`))
+	}
+	return nil
+}
+
+// Calls returns the traits of a step with its call of the function, if it has one.
+func (c *Collate) Calls(t Traits) Traits {
+	if c != nil {
+		t.Call = &Call{Kind: CollateCall, Python: c.Python, Gives: &c.Gives}
+	}
+	return t
+}
+
 // shown is how people read it.
 func (c *Collate) shown() string { return fmt.Sprintf("%q", c.Function) }

@@ -35,7 +35,7 @@ func TestPythonMethods(t *testing.T) {
 // byHand are the operations whose arguments in Python are not those of a recipe, such as
 // functions, pipelines and any number of names: pipeline.py has them.
 var byHand = []string{
-	"files", "read", "source", "merge", "mix", "sampler", "route", "decode_npz", "map", "rename", "batch", "split",
+	"files", "read", "source", "merge", "mix", "sampler", "route", "decode_npz", "map", "rename", "batch", "bucket_batch", "split",
 }
 
 // spelling says how Python writes an argument.

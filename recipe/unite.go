@@ -81,6 +81,9 @@ func common(a, b sample.Schema) sample.Schema {
 			}
 		}
 		out[i].Type.Shape = shape
+		if b[i].Type.Rate != f.Type.Rate {
+			out[i].Type.Rate = 0
+		}
 	}
 	return out
 }

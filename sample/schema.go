@@ -61,6 +61,9 @@ type Type struct {
 	// every other tensor: an array of three axes need be no image, and of a small
 	// image the extents do not tell which axis is which.
 	Axes string
+	// Rate is how many elements of the first extent, of sound, are a second; 0: it is
+	// not known. Equal does not look at it: it says nothing about which values fit.
+	Rate float64
 }
 
 // The types that have no parameters.

@@ -22,7 +22,8 @@ import (
 type Collating struct {
 	*python.Function
 	layout   *Layout
-	Rows     int // samples of a batch
+	Rows     int       // samples of a batch, at most
+	By       *Grouping // puts samples together; nil: they are taken as they come
 	DropLast bool
 	Make     func(context.Context, Job) (Made, error) // with all that is done about failures
 	refuses  bool                                     // the loader replaces samples that fail, which cannot be done with a batch
@@ -54,7 +55,7 @@ func JobsPerWorker(where string) int { return min(2, python.InHand(where, nil, n
 func NewCollating(w *core.Env, l *Layout, plan fuse.Plan, rows int, in sample.Schema, where *record.Columns) (*Collating, error) {
 	args := plan.Batch.Collate
 	next := &Collating{Function: &python.Function{Env: w, Name: plan.Last.Name(), PerWorker: JobsPerWorker(args.Where)},
-		layout: l, Rows: rows, DropLast: plan.Batch.DropLast}
+		layout: l, Rows: rows, DropLast: plan.Batch.DropsLast()}
 	if next.probes = args.Gives.Schema == nil; next.probes {
 		next.PerWorker = 1 // the first batch tells
 	}

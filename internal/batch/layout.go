@@ -35,6 +35,19 @@ type Layout struct {
 	Forms  []Form   // of batches; where they are padded to their longest sample, of the largest ones
 	Whole  bool     // a batch is one row, whose values are its fields: these are one after the other, where its form says
 	Single bool     // and that is a sample as it is
+	Lists  []int    // of how many samples a function makes one at most, by what they are alike in; nil: no function does
+}
+
+// Full returns how many samples, or rows, a full batch of each kind is made of.
+func (l *Layout) Full() []int {
+	if l.Lists != nil {
+		return l.Lists
+	}
+	full := make([]int, len(l.Forms))
+	for i, f := range l.Forms {
+		full[i] = f.Rows
+	}
+	return full
 }
 
 // Form holds the shapes that a layout leaves open, for one batch or several.
@@ -112,10 +125,14 @@ func (l Layout) of(schema sample.Schema, forms []Size) (Layout, error) {
 	return l, nil
 }
 
-// NewWhole lays out batches that a function makes whole. A slot has room for that many
-// bytes, or exactly a batch if its size is fixed.
-func NewWhole(schema sample.Schema, room int) (Layout, error) {
-	return whole(Layout{Whole: true}, schema, room)
+// NewWhole lays out batches that a function makes whole, of samples as the sizes say. A
+// slot has room for that many bytes, or exactly a batch if its size is fixed.
+func NewWhole(schema sample.Schema, room int, of ...Size) (Layout, error) {
+	l := Layout{Whole: true}
+	for _, o := range of {
+		l.Lists = append(l.Lists, o.Rows)
+	}
+	return whole(l, schema, room)
 }
 
 // NewSingle lays out samples that are given out by themselves, as NewWhole does batches.

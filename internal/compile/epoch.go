@@ -74,8 +74,8 @@ func (s *section) epochOf(p part) (batches int64, exact bool) {
 
 // needs returns the most samples, or rows, that a batch is made of.
 func (s *section) needs() int {
-	if s.end.Grouping != nil {
-		return s.Layout.Rows
+	if s.Groups {
+		return slices.Max(s.Layout.Full())
 	}
 	return s.Rows
 }

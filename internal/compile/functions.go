@@ -72,10 +72,14 @@ func (b *builder) aggregate(p fuse.Part) error {
 func (b *builder) collate() (*batch.Collating, facts, error) {
 	s := b.section()
 	next, err := batch.NewCollating(b.Env, s.Layout, *b.plan, s.Rows, b.Schema, &b.Columns)
+	if err == nil && b.plan.Batch.Buckets != nil {
+		next.Rows = slices.Max(s.Layout.Full())
+		next.By, err = b.measured()
+	}
 	if err != nil {
 		return nil, facts{}, err
 	}
-	h := b.Policies.Of(b.plan.Last.Failures, max(1, b.samples/int64(s.Rows)))
+	h := b.Policies.Of(b.plan.Last.Failures, max(1, b.samples/int64(next.Rows)))
 	if next.Bear(h); h.Replaces {
 		return next, facts{}, nil
 	}

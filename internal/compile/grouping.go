@@ -15,11 +15,8 @@ import (
 // steps on an image that come after.
 func (b *builder) group(e *batch.Writer) (known facts, err error) {
 	plan, p := b.plan, b.plan.Last
-	g := &batch.Grouping{Env: b.Env, Layout: b.section().Layout, By: -1}
-	for _, f := range b.Schema.Ragged() {
-		g.Sequences = append(g.Sequences, batch.Sequence{Name: f.Name, Place: b.Columns.Of[f.Name]})
-	}
-	if err := b.measure(g); err != nil {
+	g, err := b.grouping()
+	if err != nil {
 		return known, err
 	}
 	if pack := plan.Batch.Pack; pack != nil && (pack.Cuts() || pack.Overlong == "split") {
@@ -56,6 +53,26 @@ func (b *builder) group(e *batch.Writer) (known facts, err error) {
 	b.push(&stage{name: what + p.Names[0]}, p.Failures, g.Measure, func(*record.Record) {})
 	e.Grouping = g
 	return known, nil
+}
+
+// measured appends the stage that measures samples of which a function makes batches.
+func (b *builder) measured() (*batch.Grouping, error) {
+	g, err := b.grouping()
+	if err != nil {
+		return nil, err
+	}
+	s := &stage{name: "measure " + b.plan.Last.Name(), known: facts{drops: g.Overlong == group.Drop}}
+	b.push(s, nil, g.Measure, func(*record.Record) {}) // failures of the step are those of its function
+	return g, nil
+}
+
+// grouping says what samples are grouped by.
+func (b *builder) grouping() (*batch.Grouping, error) {
+	g := &batch.Grouping{Env: b.Env, Layout: b.section().Layout, By: -1}
+	for _, f := range b.Schema.Ragged() {
+		g.Sequences = append(g.Sequences, batch.Sequence{Name: f.Name, Place: b.Columns.Of[f.Name]})
+	}
+	return g, b.measure(g)
 }
 
 // measure says what samples are grouped by.

@@ -26,6 +26,9 @@ func (j joiner) join(s *section, later bool) (pipe.Flow[*batch.Batch], counted) 
 	}
 	s = j.own(s)
 	in := j.line(samples{}, s.line, later || s.end.Replaces || s.plan.Batch.Lists)
+	if s.end.Collating != nil && s.end.Collating.By != nil {
+		return j.collateAlike(in, s, later)
+	}
 	if python := s.end.Calls(); python != nil {
 		in = j.count(in, s.plan.Last.Name())
 		in.workers = max(in.workers, python.Workers)

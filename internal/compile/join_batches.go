@@ -6,6 +6,7 @@ import (
 
 	"github.com/headrace/headrace/group"
 	"github.com/headrace/headrace/internal/batch"
+	"github.com/headrace/headrace/internal/depth"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/pipe"
 )
@@ -13,7 +14,6 @@ import (
 // collate is the flow of batches after the samples.
 func (j joiner) collate(in pipe.Flow[*record.Record], s *section, later bool) pipe.Flow[*batch.Batch] {
 	c := s.end.Collating
-	s.Slots.Packs = true // a batch is one row
 	together := pipe.AggregateOpts{Name: "group " + c.Name, Buffer: 1, DropLast: c.DropLast}
 	rows := c.Rows
 	if s.plan.Batch.Lists {
@@ -27,7 +27,40 @@ func (j joiner) collate(in pipe.Flow[*record.Record], s *section, later bool) pi
 		gather := func() pipe.Aggregator[*record.Record, []*record.Record] { return &batch.Gathered{Rows: rows} }
 		lists = pipe.Discard(pipe.Aggregate(in, gather, together), c.DropAll)
 	}
+	return j.collated(lists, s, later)
+}
 
+// collateAlike is collate for batches of samples of like length.
+func (j joiner) collateAlike(of samples, s *section, later bool) (pipe.Flow[*batch.Batch], counted) {
+	c := s.end.Collating
+	begin, err := group.Buckets(itemLength, group.BucketOpts{Lengths: s.plan.Batch.Buckets.Lengths, Sizes: s.Layout.Full()})
+	if err != nil {
+		return j.fail(err)
+	}
+	together := pipe.AggregateOpts{Name: "group " + c.Name, Buffer: j.Workers, DropLast: c.DropLast}
+	j.note(together.Name, 1, nil)
+	type placed = group.Placed[*record.Record, int]
+	drop := func(p placed) { j.Env.Drop(p.Item) }
+	in := pipe.Discard(pipe.Aggregate(of.Flow, begin, together), drop)
+
+	// Samples are counted from here on, where those of a batch come one after the other:
+	// a bucket may wait for many others.
+	if passed(of.counted, s.needs()); of.by != nil || j.Counts {
+		var by *depth.Limit
+		in, by = enter(j, in, "after group "+c.Name, func(p placed) *record.Record { return p.Item }, drop)
+		of.counted = counted{by: by, each: 1, workers: c.Workers}
+	}
+	s.Slots.Counts = of.by != nil
+
+	list := pipe.AggregateOpts{Name: "list " + c.Name, Buffer: 1}
+	j.note(list.Name, 1, nil)
+	return j.collated(pipe.Discard(pipe.Aggregate(in, group.Gather[*record.Record, int], list), c.DropAll), s, later), of.counted
+}
+
+// collated has a function make a batch of each list.
+func (j joiner) collated(lists pipe.Flow[[]*record.Record], s *section, later bool) pipe.Flow[*batch.Batch] {
+	c := s.end.Collating
+	s.Slots.Packs = true // a batch is one row
 	calls := pipe.FillOpts{
 		Name: c.Name, Workers: c.Workers, InFlightPerWorker: c.PerWorker, OnResize: c.Pool.SetWorkers,
 		Buffer: j.ahead(s), Ordered: j.fillsInOrder(s, later), Failures: c.Losses,

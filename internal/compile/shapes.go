@@ -89,10 +89,8 @@ func imageIn(s sample.Schema) int {
 // MostBatches bounds the batches that n samples come into: full ones of the smallest
 // kind, and one of each kind that is not full.
 func MostBatches(l *batch.Layout, p fuse.Plan, n int64) int64 {
-	fewest, kinds := int64(l.Rows), int64(len(l.Forms))
-	for _, f := range l.Forms {
-		fewest = min(fewest, int64(f.Rows))
-	}
+	full := l.Full()
+	fewest, kinds := int64(slices.Min(full)), int64(len(full))
 	if p.Batch.DropsLast() { // of a pack, a row has one sample, at least
 		return n / fewest
 	}

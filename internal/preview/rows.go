@@ -79,7 +79,7 @@ func (f *Rows[T]) Take(ctx context.Context, epoch int, row func(*headrace.Batch)
 func oneByOne(steps []recipe.Step) []recipe.Step {
 	steps = recipe.WithoutLanes(steps)
 	for i, s := range steps {
-		if b := recipe.TraitsOf(s.Args).Batches; b != nil && b.Stacks() {
+		if b := recipe.TraitsOf(s.Args).Batches; b != nil && (b.Stacks() || b.Collate != nil) {
 			one := recipe.Batches{Size: 1, DropLast: b.DropLast, Ragged: b.Ragged}
 			if b.GlobalSize > 0 { // which a schedule in steps needs
 				one.Size, one.GlobalSize = 0, 1

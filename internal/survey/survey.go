@@ -265,6 +265,9 @@ func (f *Survey) collate(ctx context.Context, r recipe.Recipe, before recipe.Cha
 		b.Size = 1 // the others may come late
 	}
 	end := recipe.Step{Op: s.Op, Name: s.Name, Args: recipe.StackOf(b), Failures: s.Failures}
+	if !t.Batches.Stacks() {
+		end.Args, full = s.Args, b.Size // of samples that belong together, which fill a batch
+	}
 	made, err := f.collated(ctx, r, before, end, in)
 	if err != nil {
 		return gives, noneCame(r, s.Name, made, err)

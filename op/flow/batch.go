@@ -56,14 +56,10 @@ func (b Batch) Identity(recipe.Recipe) recipe.Args {
 
 // CheckFailures implements [recipe.Failing]: only a function can fail.
 func (b *Batch) CheckFailures(f *recipe.Failures) error {
-	switch {
-	case b.Collate == nil:
+	if b.Collate == nil {
 		return recipe.NoneFail(batchOp.Name)
-	case f.OnError == "replace":
-		return errors.Join(f.Check(), recipe.Wrong("on_error",
-			`is "replace": collate fails for a whole batch, and no other batch can replace it: use raise or skip`))
 	}
-	return nil
+	return b.Collate.CheckFailures(f)
 }
 
 // Check implements [recipe.Args]. The schema that comes out is that of a row: each field
@@ -183,12 +179,8 @@ func checkSome(name string, n int) error {
 
 // Traits implements [recipe.Traited].
 func (b *Batch) Traits() recipe.Traits {
-	t := recipe.Traits{Batches: &recipe.Batches{Size: b.Size, GlobalSize: b.GlobalSize, DropLast: b.DropLast,
-		Lists: b.Lists, Collate: b.Collate, Ragged: b.Ragged, MaxWait: b.wait()}}
-	if c := b.Collate; c != nil {
-		t.Call = &recipe.Call{Kind: recipe.CollateCall, Python: c.Python, Gives: &c.Gives}
-	}
-	return t
+	return b.Collate.Calls(recipe.Traits{Batches: &recipe.Batches{Size: b.Size, GlobalSize: b.GlobalSize, DropLast: b.DropLast,
+		Lists: b.Lists, Collate: b.Collate, Ragged: b.Ragged, MaxWait: b.wait()}})
 }
 
 // wait is MaxWait as a duration; 0: none is given.

@@ -122,13 +122,17 @@ func (d *DecodeAudio) Type() sample.Type {
 	if d.Channels != nil {
 		channels = *d.Channels
 	}
-	switch d.Layout {
-	case "T":
-		return sample.TensorType(dtype, length)
-	case "CT":
+	if d.Layout == "CT" {
 		return sample.TensorType(dtype, channels, length)
 	}
-	return sample.TensorType(dtype, length, channels)
+	t := sample.TensorType(dtype, length)
+	if d.Layout == "TC" {
+		t = sample.TensorType(dtype, length, channels)
+	}
+	if d.Rate != nil {
+		t.Rate = float64(*d.Rate)
+	}
+	return t
 }
 
 // Identity leaves out what recipes had no word for when states were saved with them.

@@ -81,7 +81,9 @@ func (l *LogMel) Type(samples int) (sample.Type, error) {
 	if l.Layout == "MT" {
 		return sample.TensorType(tensor.Float32, s.Mels, frames), nil
 	}
-	return sample.TensorType(tensor.Float32, frames, s.Mels), nil
+	t := sample.TensorType(tensor.Float32, frames, s.Mels)
+	t.Rate = float64(s.Rate) / float64(s.Hop)
+	return t, nil
 }
 
 // Check implements [recipe.Args].

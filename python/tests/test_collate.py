@@ -260,3 +260,78 @@ def test_previews_show_samples_before_they_are_collated():
         pytest.raises(hr.RecipeError, match=r"cannot stack .*\(samples are shown one by one, as they come to collate\)"),
     ):
         loader.preview()
+
+
+def buckets(indices, bounds, full):
+    """Batches by the book: a bucket's samples in their order, and what is left at the end, the shortest first."""
+    made, held = [], [[] for _ in bounds]
+    for i in indices:
+        at = next((k for k, bound in enumerate(bounds) if len(Sequences()[i]["tokens"]) <= bound), None)
+        if at is not None:
+            held[at].append(i)
+            if len(held[at]) == full[at]:
+                made.append(held[at])
+                held[at] = []
+    return made + [rest for rest in held if rest]
+
+
+@pytest.mark.parametrize(("limits", "full"), [({"size": 4}, [4, 4]), ({"tokens": 12}, [4, 2]), ({"tokens": 12, "size": 3}, [3, 2])])
+def test_a_function_makes_batches_of_buckets(limits, full):
+    """The function gets the samples of one bucket as they are, and a run resumed after any batch goes on with the next."""
+    p = SEQUENCES.bucket_batch([3, 6], **limits, overlong="drop", collate=padded)
+    expected_batches = buckets(range(22), [3, 6], full)
+    with p.loader(epochs=1) as loader:
+        assert loader.schema["tokens"] == hr.Field("tensor", "int64", (None, None))
+        assert len(expected_batches) <= loader.max_batches
+        states = [loader.state_dict()]
+        for batch, indices in zip(loader, expected_batches, strict=True):
+            check(batch, indices)
+            states.append(loader.state_dict())
+    for done in (1, len(states) // 2):
+        with p.loader(epochs=1) as loader:
+            loader.load_state_dict(states[done])
+            for batch, indices in zip(loader, expected_batches[done:], strict=True):
+                check(batch, indices)
+
+
+def test_buckets_that_a_function_fails_for_are_left_out():
+    def first_only(samples):
+        if samples[0]["label"] != 0:
+            raise ValueError("no")
+        return {"labels": np.array([sample["label"] for sample in samples])}
+
+    p = SEQUENCES.bucket_batch([3, 7], size=4, collate=first_only, gives={"labels": ("int64", (None,))})
+    with p.failures(on_error="skip").loader(epochs=1) as loader:
+        assert [batch["labels"].tolist() for batch in loader] == [[0, 1, 2, 7]]
+    with p.loader() as loader, pytest.raises(hr.SampleError, match="the first of 4 samples that bucket_batch was given"):
+        list(loader)
+    with pytest.raises(hr.RecipeError, match="collate fails for a whole batch"):
+        p.failures(on_error="replace")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"where": "thread"}, "bucket_batch: where= is for a function that makes the batch: give collate= as well"),
+        (
+            {"collate": padded, "where": "main"},
+            r"bucket_batch: collate runs in a worker: use \.map\(f, where=\"main\"\) after bucket_batch",
+        ),
+        ({"collate": lambda: 0}, "bucket_batch: .*it is given a list of samples"),
+    ],
+)
+def test_what_buckets_of_a_function_refuse(given, message):
+    with pytest.raises(hr.RecipeError, match=message):
+        SEQUENCES.bucket_batch([4], size=2, **given)
+
+
+def test_buckets_of_sound_have_so_many_seconds(tmp_path):
+    import soundfile
+
+    for i, seconds in enumerate([0.4, 1.0, 0.3, 0.9, 0.5, 0.2]):
+        soundfile.write(tmp_path / f"{i}.wav", np.zeros(int(8000 * seconds), np.float32), 8000)
+    sound = hr.files(tmp_path).decode_audio(8000, "mono")
+    for p, lengths in [(sound, [4000, 8000]), (sound.log_mel("whisper", rate=8000, n_fft=200, hop_length=80), [50, 100])]:
+        with p.bucket_batch(lengths, seconds=2).loader(epochs=1) as loader:
+            rows = [[int(pathlib.Path(key).stem) for key in batch["key"]] for batch in loader]
+        assert rows == [[1, 3], [0, 2, 4, 5]], "4 of half a second, 2 of a second"

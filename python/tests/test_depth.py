@@ -169,6 +169,10 @@ class Pairs:
         yield from self.held
 
 
+def _joined(samples):
+    return {"x": np.concatenate([sample["ids"] for sample in samples])}
+
+
 def _shapes():
     at = {"gives": int, "where": "here"}
     numbers = hr.source(range(60), where="here")
@@ -189,6 +193,7 @@ def _shapes():
         "batches": bad.batch(4, drop_last=True).map(lambda b: b * 2, where="here").batch(2),
         "unbatch": numbers.batch(4).map(lambda b: b * 2, **rows).unbatch().map(_bad, **at).batch(6),
         "collate": bad.batch(4, collate=lambda items: {"x": np.array(items)}, where="here"),
+        "collated buckets": sequences.bucket_batch([2, 5], size=9, collate=_joined, where="here"),
         "pack": sequences.pack(16, size=2),
         "buckets": sequences.bucket_batch([2, 5], size=4),
         "single": bad,

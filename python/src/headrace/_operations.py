@@ -9,7 +9,6 @@ from ._recipe.arguments import (
     at_least_one,
     dtype_name,
     integer,
-    integer_list,
     integers,
     lengths_of,
     name_of,
@@ -1179,61 +1178,6 @@ class Operations:
             count: lanes.
         """
         return self._with("lanes", {"count": integer("count", count)})
-
-    def bucket_batch(
-        self,
-        lengths: int | Sequence[int],
-        *,
-        size: int | None = None,
-        global_size: int | None = None,
-        tokens: int | None = None,
-        bytes: int | None = None,
-        pad: float | Mapping[str, float] = 0,
-        pad_to: Literal["bucket", "longest"] | None = None,
-        by: str | None = None,
-        overlong: Literal["error", "truncate", "drop"] | None = None,
-        drop_last: bool = False,
-    ) -> Pipeline:
-        """Batch sequences of similar length, padded to one length per batch.
-
-            .bucket_batch([128, 256, 512], size=32)
-
-        A sequence is an array whose first extent alone is unknown, as `decode_npy` makes it. A batch has [rows, length, …] and, for each
-        `field`, its unpadded lengths as `field_length`, `int64 [rows]`. A sample goes into the first bucket that fits its longest sequence,
-        and all its sequences are padded alike; with `by`, that fits this one, and the others are padded to their own longest. Other fields
-        are stacked.
-
-        The number of batches depends on the samples; `loader.max_batches` is its bound.
-
-        Args:
-            lengths: the greatest length of each bucket, ascending.
-            size: most samples in a batch, on each rank. Give at least one of size, `global_size`, tokens and bytes; a batch keeps to all of
-                them.
-            global_size: most samples in a batch over all ranks, instead of on each.
-            tokens: most samples in a batch times the bucket's length.
-            bytes: most bytes of a batch's arrays, padded to the bucket's length.
-            pad: the padding value: a number, or numbers by field, such as {"labels": -100}, 0 for others; by default 0.
-            pad_to: `"bucket"`, the default: the bucket's length, so that there are few shapes to compile for; `"longest"`: the batch's
-                longest sample.
-            by: the field whose length chooses the bucket; other sequences are padded to their own longest in the batch. By default the
-                longest sequence chooses, and all are padded alike.
-            overlong: sequences longer than the last bucket: `"error"`, the default: bad samples; `"truncate"`: cut at the end; `"drop"`:
-                left out.
-            drop_last: drop batches that are not full at the end of an epoch.
-        """
-        args = {
-            "lengths": integer_list("lengths", lengths),
-            "size": optional("size", size),
-            "global_size": optional("global_size", global_size),
-            "tokens": optional("tokens", tokens),
-            "bytes": optional("bytes", bytes),
-            "pad": numbers_for("pad", pad),
-            "pad_to": pad_to,
-            "by": by,
-            "overlong": overlong,
-            "drop_last": drop_last,
-        }
-        return self._with("bucket_batch", args)
 
     def pack(
         self,

@@ -10,6 +10,7 @@ from ._operations import Operations
 from ._recipe.arguments import (
     count_or_share,
     integer,
+    integer_list,
     names_of,
     number_of,
     numbers_for,
@@ -632,7 +633,7 @@ class Pipeline(Operations):
         (*before, last) = self._steps
         if is_main(last):
             raise RecipeError('headrace: failures: does not apply to map with where="main", whose errors the loop raises')
-        if on_error == "replace" and (last.get("batch") or {}).get("collate"):
+        if on_error == "replace" and any((last.get(op) or {}).get("collate") for op in ("batch", "bucket_batch")):
             text = 'headrace: failures: on_error is "replace": collate fails for a whole batch, and no other batch can replace it'
             raise RecipeError(f'{text}: must be "raise" or "skip"')
         failures = last.get("failures", {}) | {name: value for name, value in given.items() if value is not None}
@@ -764,7 +765,85 @@ class Pipeline(Operations):
             from ._recipe.sampler import batches_of
 
             before, args = batches_of(before, size, global_size, drop_last)
-        return self._of(before)._with("batch", args | waits | {"ragged": lists, "collate": collate_arguments(collate, **more)})
+        return self._of(before)._with("batch", args | waits | {"ragged": lists, "collate": collate_arguments("batch", collate, **more)})
+
+    def bucket_batch(
+        self,
+        lengths: int | Sequence[int],
+        *,
+        size: int | None = None,
+        global_size: int | None = None,
+        tokens: int | None = None,
+        seconds: float | None = None,
+        bytes: int | None = None,
+        pad: float | Mapping[str, float] = 0,
+        pad_to: Literal["bucket", "longest"] | None = None,
+        by: str | None = None,
+        overlong: Literal["error", "truncate", "drop"] | None = None,
+        drop_last: bool = False,
+        collate: Callable[..., Any] | None = None,
+        fields: Some | None = None,
+        gives: Any = None,
+        workers: int | None = None,
+        where: Where = USUAL,
+        seed: Seeds = (),
+        copy: bool = False,
+    ) -> Pipeline:
+        """Batch sequences of similar length, padded to one length per batch.
+
+            .bucket_batch([128, 256, 512], size=32)
+
+        A sequence is an array whose first extent alone is unknown, as `decode_npy` makes it. A batch has [rows, length, …] and, for each
+        `field`, its unpadded lengths as `field_length`, `int64 [rows]`. A sample goes into the first bucket that fits its longest sequence,
+        and all its sequences are padded alike; with `by`, that fits this one, and the others are padded to their own longest. Other fields
+        are stacked. With `collate` a function makes the batch of a bucket's samples.
+
+        The number of batches depends on the samples; `loader.max_batches` is its bound.
+
+        Args:
+            lengths: the greatest length of each bucket, ascending.
+            size: most samples in a batch, on each rank. Give at least one of size, `global_size`, tokens, seconds and bytes; a batch keeps
+                to all of them.
+            global_size: most samples in a batch over all ranks, instead of on each.
+            tokens: most samples in a batch times the bucket's length.
+            seconds: most samples in a batch times the seconds of the bucket's length, of sound whose rate is known: `decode_audio` with a
+                rate, or frames that `log_mel` makes.
+            bytes: most bytes of a batch's arrays, padded to the bucket's length.
+            pad: the padding value: a number, or numbers by field, such as {"labels": -100}, 0 for others; by default 0.
+            pad_to: `"bucket"`, the default: the bucket's length, so that there are few shapes to compile for; `"longest"`: the batch's
+                longest sample.
+            by: the field whose length chooses the bucket; other sequences are padded to their own longest in the batch. By default the
+                longest sequence chooses, and all are padded alike.
+            overlong: sequences longer than the last bucket: `"error"`, the default: bad samples; `"truncate"`: cut at the end; `"drop"`:
+                left out.
+            drop_last: drop batches that are not full at the end of an epoch.
+            collate: a function of a list of the bucket's samples, as they are, that returns the batch: as for `batch`, like all that
+                follow. It pads as it likes, so `pad`, `pad_to`, `bytes` and `overlong="truncate"` are refused beside it.
+            fields: with `collate`: the fields of which it is given tuples, or one field.
+            gives: with `collate`: the batch's fields; by default the first full batch decides, when the loader is made.
+            workers: with `collate`: batches made at once.
+            where: with `collate`: `"process"`, `"thread"` or `"here"`.
+            seed: with `collate`: generators that are seeded before each batch.
+            copy: with `collate`: give it copies.
+        """
+        from ._recipe.function_arguments import collate_arguments
+
+        more = {"fields": fields, "gives": gives, "workers": workers, "where": where, "seed": seed, "copy": copy}
+        args = {
+            "lengths": integer_list("lengths", lengths),
+            "size": optional("size", size),
+            "global_size": optional("global_size", global_size),
+            "tokens": optional("tokens", tokens),
+            "seconds": None if seconds is None else seconds_of("seconds", seconds),
+            "bytes": optional("bytes", bytes),
+            "pad": numbers_for("pad", pad),
+            "pad_to": pad_to,
+            "by": by,
+            "overlong": overlong,
+            "drop_last": drop_last,
+            "collate": collate_arguments("bucket_batch", collate, **more),
+        }
+        return self._with("bucket_batch", args)
 
     def to(self, format: Literal["numpy", "torch", "jax"], *, pin_memory: bool = False, device: Any = None) -> Pipeline:
         """Choose what batches hold: NumPy arrays, PyTorch tensors, or JAX arrays.

@@ -167,18 +167,21 @@ def _check_main(op: str, function: Any, **given: Any) -> None:
         raise RecipeError(f"{text}; in workers it may be async")
 
 
-def collate_arguments(collate: Any, **given: Any) -> dict[str, Any] | None:
+_BATCHES = ("batch", "bucket_batch")  # whose functions are given lists of samples
+
+
+def collate_arguments(op: str, collate: Any, **given: Any) -> dict[str, Any] | None:
     """A collate function's arguments, as in their recipe. `given` goes with it."""
     if collate is None:
         for name, value in given.items():
             if not (value is None or value is False or (isinstance(value, (str, tuple)) and value in ("process", ()))):
-                raise RecipeError(f"headrace: batch: {name}= is for a function that makes the batch: give collate= as well")
+                raise RecipeError(f"headrace: {op}: {name}= is for a function that makes the batch: give collate= as well")
         return None
     if given["where"] == "main":
-        raise RecipeError('headrace: batch: collate runs in a worker: use .map(f, where="main") after batch for this process')
+        raise RecipeError(f'headrace: {op}: collate runs in a worker: use .map(f, where="main") after {op} for this process')
     gives = given.pop("gives")  # of whatever fields
-    made = function_arguments("batch", collate, **given)
-    made["gives"] = types("batch", gives, None)
+    made = function_arguments(op, collate, **given)
+    made["gives"] = types(op, gives, None)
     return {name: value for name, value in made.items() if value is not None}
 
 
@@ -192,8 +195,8 @@ def _check_function(op: str, function: Any) -> None:
         _check_made(function, op)
     called = _called(function)
     if op != "flat_map" and (inspect.isgeneratorfunction(called) or inspect.isasyncgenfunction(called)):
-        if op == "batch":
-            raise RecipeError(f"headrace: batch: {_repr(function)} is a generator: give a function that returns the fields of one batch")
+        if op in _BATCHES:
+            raise RecipeError(f"headrace: {op}: {_repr(function)} is a generator: give a function that returns the fields of one batch")
         raise RecipeError(f"headrace: {op}: {_repr(function)} is a generator, which gives several samples: use flat_map")
 
 
@@ -229,14 +232,14 @@ def _check_calls(op: str, function: Any, fields: list[str] | None) -> None:
     try:
         signature.bind(*given, **named)
     except TypeError as error:
-        whole = "a list of samples" if op == "batch" else "the sample, a dict"
-        what = whole if fields is None or op == "batch" else f"the field{'s' * (len(fields) > 1)} {_listed(fields)}"
+        whole = "a list of samples" if op in _BATCHES else "the sample, a dict"
+        what = whole if fields is None or op in _BATCHES else f"the field{'s' * (len(fields) > 1)} {_listed(fields)}"
         raise RecipeError(f"headrace: {op}: {_repr(function)}: {error}: it is given {what}, and rng= if it takes that") from None
 
 
 def _positional(op: str, function: Any, fields: list[str] | None) -> int:
     """The number of positional arguments, with self."""
-    return (1 if op == "batch" else len(fields or [""])) + isinstance(function, type)
+    return (1 if op in _BATCHES else len(fields or [""])) + isinstance(function, type)
 
 
 def _check_out(op: str, function: Any, fields: list[str] | None, gives: dict[str, Any] | None, where: Any, lends: bool = True) -> None:
@@ -304,7 +307,7 @@ def types(op: str, gives: Any, fields: Sequence[str] | None) -> dict[str, Any] |
     if gives is None:
         return None
     by_field = hasattr(gives, "items") and not isinstance(gives, type)
-    if fields is None and op != "batch" and not by_field:
+    if fields is None and op not in _BATCHES and not by_field:
         return {BARE: _type(op, "the sample", gives)}
     if fields is not None and len(fields) == 1 and not by_field:
         return {fields[0]: _type(op, fields[0], gives)}
