@@ -36,6 +36,7 @@ def documents(path: str, n: int) -> None:
 
 def once(path: str, lanes: str) -> dict:
     import headrace as hr
+    from measure import cpu_seconds
     from processes import family, pss
 
     p = hr.read(path, fields={"tokens": ("tokens", ("int32", (None,)))}).shuffle(window=20_000)
@@ -47,16 +48,8 @@ def once(path: str, lanes: str) -> dict:
             used, rows, documents = used + int((segments > 0).sum()), rows + len(segments), documents + int(segments.max(1).sum())
             if i == 20:
                 held = sum(pss(pid) or 0 for pid in family(os.getpid()))
-        times = os.times()
-        engine = sum(_cpu(pid) for pid in family(os.getpid())[1:])
-    spent = times.user + times.system + engine
+        spent = cpu_seconds()
     return {"rate": documents / spent, "full": used / (rows * 2048), "pss": held, "documents": documents}
-
-
-def _cpu(pid: int) -> float:
-    from processes import own_cpu
-
-    return own_cpu(pid)
 
 
 def main() -> None:

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # The long versions of the tests: runs that are cut at every batch and killed at random
-# ones, random files, models with many more histories, and every fuzz target for a minute; those of C
-# for a tenth of HOURS each, under AddressSanitizer. One that was interrupted goes on with
-# the step that it was at: build/soak has those that are done. HOURS is how long the
-# models run: two busy cores tried 200 histories a second, 700,000 an hour;
-# build/models/histories counts those of all soaks.
+# ones, random files, models with many more histories, and every fuzz target for a minute;
+# those of C for a tenth of HOURS each, under AddressSanitizer.
+#
+# A soak that was interrupted goes on with the step that it was at: build/soak has those
+# that are done. HOURS is how long the models run: two busy cores tried 200 histories a
+# second, 700,000 an hour; build/models/histories counts those of all soaks.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 HOURS="${HOURS:-1}"
 done="$ROOT/build/soak"
