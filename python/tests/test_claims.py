@@ -46,6 +46,17 @@ def test_a_verdict_is_that_of_the_median():
     ]
 
 
+def test_rounds_of_cases():
+    """A round has each case once, in one order; those that need fewer rounds are in the first ones."""
+    import claims
+
+    cases = [claims.Case("w", "a", ()), claims.Case("w", "b", (), 0.5), claims.Case("w", "c", ())]
+    assert [(number, case.label) for number, case in claims.turns_of(cases, 3)] == [
+        (i, x) for i, of in enumerate(["abc", "abc", "ac"]) for x in of
+    ]
+    assert len(claims.turns_of(cases, 1)) == 3
+
+
 def test_files_from_the_server():
     """All that were asked for come whole, and not sooner than the server answers."""
     python = [sys.executable, "-B"]
