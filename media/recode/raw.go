@@ -1,7 +1,6 @@
 package recode
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math/big"
@@ -47,7 +46,7 @@ func takeRaw(ctx context.Context, file *os.File, w *Window, begin func(*input) e
 			return context.Cause(ctx)
 		}
 		if n, err := file.ReadAt(data, i*all.Each); int64(n) < all.Each {
-			return fmt.Errorf("recode: frame %d: %w", i, cmp.Or(err, os.ErrInvalid))
+			return fmt.Errorf("recode: frame %d: %w", i, err)
 		}
 		if err := put(&packets.Packet{PTS: i * all.Lasts, DTS: i * all.Lasts, Duration: all.Lasts, Key: true, Data: data}); err != nil {
 			return err

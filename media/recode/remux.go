@@ -96,7 +96,8 @@ func like(writer *ffmpeg.Writer, in *input, w *Window) error {
 	for i := range in.streams {
 		numbers = append(numbers, in.streams[i].Index)
 	}
-	micro, at := av.Rational{Num: 1, Den: 1e6}, [2]int64{packets.NoTime, packets.NoTime}
+	micro := av.Rational{Num: 1, Den: 1e6}
+	at := [2]int64{packets.NoTime, packets.NoTime} // begin and end
 	for i, edge := range []Second{w.Start, w.End} {
 		if edge != nil {
 			at[i] = nearest(new(big.Rat).Add(in.clock.Zero, edge), micro)
