@@ -76,7 +76,7 @@ func (p *Permutation) some(places []int64) {
 	}
 }
 
-// shift is a round: to each half below n it adds what the other half says.
+// shift is a round: to each half below n it adds the number for the other half.
 func shift(halves, others, added []uint16, n uint32) {
 	others = others[:len(halves)]
 	for i, half := range halves {

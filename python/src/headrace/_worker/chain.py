@@ -17,6 +17,7 @@ from .frames import DONE, OWN_SHARED
 from .long_calls import LongCalls
 from .reader import Packed
 from .results import check_names, is_bare, values_of_result
+from .single import single
 from .types import infer, told
 from .writer import FULL, SEND_AFTER, TOOK
 
@@ -114,7 +115,9 @@ class Link:
         whole_behind = any(c.kind == "map" and c.setup["fields"] is None for c in chain.callees[at + 1 :])
         self._gives_bare = is_bare(gives) if gives is not None else None
         self._names = frozenset(f["name"] for f in gives) if gives is not None and (setup["checks"] or not whole_behind) else None
-        self._checks = [(f["name"], checker(f, gives)) for f in gives] if gives is not None and setup["checks"] and not self.last else []
+        self.checks = [(f["name"], checker(f, gives)) for f in gives] if gives is not None and setup["checks"] and not self.last else []
+        before: dict[str, Any] = chain.callees[at - 1].setup if at > 0 else {"checks": False}
+        self.same = bool(before["checks"] and gives and gives[0] in (before["gives"] or ()))  # what it is given was checked as its result is
         self.to: list[str] = setup["to"] or self.fields or []
         self._values = values_of_result(setup, _Named(self.to if self.fields is not None else [f["name"] for f in gives or ()]))
         self.call = self._caller()  # None: it takes more than values
@@ -157,6 +160,11 @@ class Link:
         if self.call is None or self._objects or self._copy or self.fields is None or len(self.fields) != 1:
             return None
         return self.fields[0]
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is called with nothing but values, as they are, and its result is not awaited or found out."""
+        return self.call is not None and not (self._objects or self._copy or self.callee.is_async or self.probing)
 
     def arguments(self, state: Sample) -> Any:
         """What the function is given."""
@@ -205,7 +213,7 @@ class Link:
             sample = dict(result)
             if len(sample) == 1:
                 check_names([*sample])
-        for name, check in self._checks:
+        for name, check in self.checks:
             check(sample[name])
         if not self.last and len(sample) > 1:
             _set_apart(sample, {})
@@ -213,7 +221,7 @@ class Link:
 
     def _named(self) -> Callable[[Sample, Any], Sample]:
         """What takes values of a sample."""
-        to, values_of, checks, last = self.to, self._values, self._checks, self.last
+        to, values_of, checks, last = self.to, self._values, self.checks, self.last
         if len(to) > 1:
 
             def several(state: Sample, result: Any) -> Sample:
@@ -228,8 +236,7 @@ class Link:
             return several
         (name,) = to
         check = checks[0][1] if checks else None
-        before: dict[str, Any] = self.chain.callees[self.at - 1].setup if self.at > 0 else {"checks": False}
-        same = check is None or (before["checks"] and self.callee.setup["gives"][0] in (before["gives"] or ()))
+        same = check is None or self.same
 
         def one(state: Sample, result: Any) -> Sample:
             if same and name in state and state[name] is result:
@@ -341,6 +348,7 @@ class Run:
     """What has to be known of a chain's calls beside each other."""
 
     def __init__(self, chain: Chain, lane: Lane) -> None:
+        self.chain = chain
         self.writer = lane.writer
         self.lane = lane
         self.names = names_of(chain)
@@ -423,10 +431,14 @@ def chain(callee: Chain, lane: Lane) -> Callable[[Task], None]:
     voice = log.Voice()
     long_calls = LongCalls(writer)
     enter, leave = long_calls.enter, long_calls.leave
+    of_values = single(it, lane, voice, long_calls)
 
     def run(task: Task) -> None:
         with log.speaking_for(voice):
-            each_of(task)
+            if of_values is None or task.flags & OWN_SHARED:
+                each_of(task)
+            else:
+                of_values(task)
 
     def each_of(task: Task) -> None:
         it.begin()
