@@ -40,8 +40,10 @@ def taker(field: dict[str, Any], gives: list[dict[str, Any]]) -> Any:
     if kind == "tensor" and field.get("shape"):
         dtype, shape, ndarray = dtype_of(field["dtype"]), tuple(field["shape"]), np.ndarray
 
+        free = len(shape) if max(shape) < 0 else -1  # of so many dimensions, of any extent
+
         def array_of(value: Any) -> Any:
-            if type(value) is ndarray and value.dtype is dtype and value.shape == shape:
+            if type(value) is ndarray and value.dtype is dtype and (value.shape == shape or value.ndim == free):
                 return value.copy()
             return check(value).astype(dtype)
 
@@ -167,6 +169,7 @@ class Arrays(Column):
         self.dtype = dtype_of(field["dtype"])
         self.shape = tuple(field["shape"])
         self.fixed = min(self.shape) >= 0
+        self.free = len(self.shape) if max(self.shape) < 0 else -1  # of so many dimensions, of any extent
         self.bytes = self.dtype.itemsize
         for n in self.shape:
             self.bytes *= n
@@ -257,7 +260,9 @@ class Arrays(Column):
             if value.nbytes <= writer.inline_most:
                 at = writer.reserve(value.nbytes)
                 if at >= 0:
-                    if value.nbytes:
+                    if value.dtype is self.dtype:
+                        writer.memory[at : at + value.nbytes] = value.tobytes()
+                    elif value.nbytes:  # in another order of bytes
                         np.ndarray(value.shape, self.dtype, writer.memory, at)[...] = value
                     return at
         at = _room(writer, self.name, room, item, self.index, value.nbytes)
@@ -266,7 +271,7 @@ class Arrays(Column):
 
     def check(self, value: Any) -> Any:
         """The value as an array of NumPy's."""
-        if type(value) is np.ndarray and value.dtype is self.dtype and value.shape == self.shape:
+        if type(value) is np.ndarray and value.dtype is self.dtype and (value.shape == self.shape or value.ndim == self.free):
             return value
         if type(value) is not np.ndarray:
             value = self._convert(value)
