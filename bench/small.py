@@ -189,7 +189,7 @@ def main() -> None:
                     found.setdefault(who, []).append(json.loads(printed.splitlines()[-1]))
             for who, rounds in found.items():
                 rate, used = (statistics.median(r[what] for r in rounds) for what in ("rate", "cpu"))
-                print(f"{kind:6} {functions} functions  {who:14} {rate:10,.0f} samples/s  {used:6.2f} µs of CPU a sample", flush=True)
+                print(f"{kind:6} {functions} functions  {who:14} {rate:10,.0f} samples/s  {used:6.2f} CPU µs each", flush=True)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from .callee import Callee
 from .columns import Arrays, checker, taker
 from .errors import Misfit
 from .frames import DONE, OWN_SHARED
+from .getitems import several_of
 from .long_calls import LongCalls
 from .reader import Packed
 from .results import check_names, is_bare, values_of_result
@@ -117,7 +118,8 @@ class Link:
         self._names = frozenset(f["name"] for f in gives) if gives is not None and (setup["checks"] or not whole_behind) else None
         self.checks = [(f["name"], checker(f, gives)) for f in gives] if gives is not None and setup["checks"] and not self.last else []
         before: dict[str, Any] = chain.callees[at - 1].setup if at > 0 else {"checks": False}
-        self.same = bool(before["checks"] and gives and gives[0] in (before["gives"] or ()))  # what it is given was checked as its result is
+        # What it is given was checked as its result is.
+        self.same = bool(before["checks"] and gives and gives[0] in (before["gives"] or ()))
         self.to: list[str] = setup["to"] or self.fields or []
         self._values = values_of_result(setup, _Named(self.to if self.fields is not None else [f["name"] for f in gives or ()]))
         self.call = self._caller()  # None: it takes more than values
@@ -432,6 +434,7 @@ def chain(callee: Chain, lane: Lane) -> Callable[[Task], None]:
     long_calls = LongCalls(writer)
     enter, leave = long_calls.enter, long_calls.leave
     of_values = single(it, lane, voice, long_calls)
+    several_at_once = several_of(callee.callees[0], writer)
 
     def run(task: Task) -> None:
         with log.speaking_for(voice):
@@ -450,6 +453,14 @@ def chain(callee: Chain, lane: Lane) -> Callable[[Task], None]:
         several = task.items > 1
         if several:
             long_calls.begin(task.items)
+        made = None
+        if several and several_at_once is not None:
+            lane.working(0)
+            cell[2] = 0
+            voice.stage = links[0][4]
+            enter(task.items - 1)  # none of them goes back
+            made = several_at_once(task.index)
+            leave()
         for item, row in enumerate(rows):
             if several and item == long_calls.end:
                 break
@@ -475,7 +486,9 @@ def chain(callee: Chain, lane: Lane) -> Callable[[Task], None]:
                 for at, calls, times, link, step, function, field, call, accept, wait in links:
                     cell[2] = at
                     voice.stage = step
-                    if field is not None:
+                    if made is not None and at == 0:
+                        result = made[item]
+                    elif field is not None:
                         result = function(state[field])
                     elif call is not None:
                         result = call(state)

@@ -6,6 +6,7 @@ from itertools import repeat
 from time import monotonic_ns
 
 from .frames import OWN_SHARED
+from .getitems import several_of
 from .long_calls import LongCalls
 from .results import values_of_result
 from .writer import FULL, SEND_AFTER
@@ -32,6 +33,7 @@ def items(callee: Callee, lane: Lane) -> Callable[[Task], None]:
     indexed = callee.kind == "index"
     lend = callee.lender(writer, True)
     get = callee.getter() if indexed else None
+    several_at_once = several_of(callee, writer)
     gate: Any = callee.epochs
     long_calls = LongCalls(writer)
     enter, leave = long_calls.enter, long_calls.leave
@@ -46,6 +48,12 @@ def items(callee: Callee, lane: Lane) -> Callable[[Task], None]:
         several = task.items > 1
         if several:
             long_calls.begin(task.items)
+        made = None
+        if several and several_at_once is not None:
+            lane.working(0)
+            enter(task.items - 1)  # none of them goes back
+            made = several_at_once(task.index)
+            leave()
         for item, row in enumerate(rows):
             if several and item == long_calls.end:
                 break
@@ -71,7 +79,12 @@ def items(callee: Callee, lane: Lane) -> Callable[[Task], None]:
                 if several:
                     enter(item)
                 try:
-                    result = get(task.index[item], **kwargs) if get is not None else call(row, kwargs)
+                    if made is not None:
+                        result = made[item]
+                    elif get is not None:
+                        result = get(task.index[item], **kwargs)
+                    else:
+                        result = call(row, kwargs)
                 finally:
                     if several:
                         leave()

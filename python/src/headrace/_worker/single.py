@@ -8,6 +8,7 @@ from .._batch.lazy_numpy import np
 from .._recipe.functions import BARE
 from .columns import taker
 from .frames import DONE
+from .getitems import several_of
 from .long_calls import LongCalls
 from .results import is_bare
 from .writer import FULL, SEND_AFTER, TOOK
@@ -34,6 +35,7 @@ def single(it: Run, lane: Lane, voice: Voice, long_calls: LongCalls) -> Callable
     writer, cell = lane.writer, lane.cell
     steps = [(link.at, link.step, link.function, _accepts(link), link.same, link.keeps) for link in it.links]
     reads, last = it.links[0].reads, it.links[-1].at
+    several_at_once = several_of(it.links[0].callee, writer)
     enter, leave = long_calls.enter, long_calls.leave
 
     def run(task: Task) -> None:
@@ -47,7 +49,16 @@ def single(it: Run, lane: Lane, voice: Voice, long_calls: LongCalls) -> Callable
         spent = [0] * len(steps)  # of the samples that are measured
         whole = total = 0  # samples that went through all functions since results were sent, and their time
         value: Any
-        for item, given in enumerate(task.index if reads else task.columns[0]):
+        inputs = task.index if reads else task.columns[0]
+        made = None
+        if several and several_at_once is not None:
+            lane.working(0)
+            cell[2] = 0
+            voice.stage = steps[0][1]
+            enter(task.items - 1)  # none of them goes back
+            made = several_at_once(inputs)
+            leave()
+        for item, given in enumerate(inputs):
             if several and item == long_calls.end:
                 break
             if writer.status and (now - sent > SEND_AFTER or writer.end > FULL):
@@ -67,7 +78,7 @@ def single(it: Run, lane: Lane, voice: Voice, long_calls: LongCalls) -> Callable
                 for at, step, function, accept, same, keeps in steps:
                     cell[2] = at
                     voice.stage = step
-                    result = function(value)
+                    result = made[item] if made is not None and at == 0 else function(value)
                     if keeps:
                         kept = bool(result)
                     elif accept is not None and not (same and result is value):
