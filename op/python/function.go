@@ -11,6 +11,7 @@ import (
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
@@ -130,11 +131,12 @@ func (p *Function) Call(it *record.Record) *extern.Call {
 		c = &extern.Call{In: make([]extern.Value, len(p.In))}
 	}
 	c.ID, c.Key = it.ID, it.Key
+	key := p.Env.RandomKey(it)
 	if p.links == nil {
-		c.Random = p.draw(it, p.Name, p.DrawID)
+		c.Random = p.draw(it, key, p.Name, p.DrawID)
 	}
 	for _, l := range p.links {
-		c.Keys = append(c.Keys, p.draw(it, l.name, l.drawID))
+		c.Keys = append(c.Keys, p.draw(it, key, l.name, l.drawID))
 	}
 	for i := range p.In {
 		c.In[i] = p.Load(it, &p.In[i])
@@ -143,8 +145,7 @@ func (p *Function) Call(it *record.Record) *extern.Call {
 }
 
 // draw is the key of a sample's random numbers in a function.
-func (p *Function) draw(it *record.Record, name string, id uint64) [2]uint64 {
-	key := p.Env.RandomKey(it)
+func (p *Function) draw(it *record.Record, key order.Key, name string, id uint64) [2]uint64 {
 	random := [2]uint64{key.Uint64(id, 0), key.Uint64(id, 1)}
 	if p.Env.Ledger {
 		it.Drew(name, map[string]any{"key": random})

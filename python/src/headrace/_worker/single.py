@@ -172,7 +172,7 @@ def _accepts(link: Link) -> Callable[[Any], Any] | None:
 
         return checked
     gives = link.callee.setup["gives"]
-    take = taker(gives[0], gives)
+    take: Callable[[Any], Any] = taker(gives[0], gives)
     if link.fields is not None or is_bare(gives):
         return take
     name, accept = gives[0]["name"], link.accept
