@@ -1,9 +1,11 @@
 """Sequences packed into rows: how much of the rows stays empty, and how fast, beside Grain on the same lengths.
 
     python packing.py [--bed BED] [--rounds 3] [--sequences 20000] [--out results/NAME.json]
+    python packing.py --empty [--sequences 1000000]
 
 Both fill the same number of rows at once, and write tokens, segment ids and positions. Rows are of 2,048 tokens. How much
-stays empty is the same in every round; it counts all rows, also those that an epoch ends with.
+stays empty is the same in every round; it counts all rows, also those that an epoch ends with. --empty needs no Grain: it
+prints how much stays empty, by fit and by the number of lanes that pack shares of the same lengths with 8 open rows each.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from machine import HERE, ROOT, commit, machine, spread, versions
 
 LENGTH = 2048
 OPEN = (8, 64)
+LANES = (1, 8, 64, 256)
 PROGRAM = ROOT / "build/bench/packing"
 LENGTHS: dict[str, Callable[[random.Random], float]] = {
     "lognormal, median 245": lambda r: r.lognormvariate(5.5, 1),
@@ -37,8 +40,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sequences", type=int, default=20_000)
     parser.add_argument("--out", type=pathlib.Path)
+    parser.add_argument("--empty", action="store_true")
     options = parser.parse_args()
     subprocess.run(["go", "build", "-o", PROGRAM, "./bench/packing"], cwd=ROOT, check=True)
+    if options.empty:
+        print(by_fit(options.sequences) + "\n\n" + by_lanes(options.sequences))
+        return
     report = {
         "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
         "machine": machine(),
@@ -65,6 +72,35 @@ def main() -> None:
                         if options.out:
                             options.out.write_text(json.dumps(report, indent=1) + "\n")
     print(table(report))
+
+
+def by_fit(sequences: int) -> str:
+    """A table of how much stays empty."""
+    lines = [
+        "| lengths | first fit, 8 rows | first fit, 64 | best fit, 8 rows | best fit, 64 |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for name, draw in LENGTHS.items():
+        lengths = drawn(draw, sequences)
+        cells = [
+            f"{packed([PROGRAM, '--length', LENGTH, '--open', rows, '--fit', fit, '--lanes', 1], lengths)['empty']:.2%}"
+            for fit in ("first", "best")
+            for rows in OPEN
+        ]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def by_lanes(sequences: int) -> str:
+    """A table of how full rows are, how many there are beside one lane's, and the most that lanes hold for later rows."""
+    lines = ["| lengths | " + " | ".join(f"{n} lane{'s' * (n > 1)}" for n in LANES) + " |", "| --- " * (len(LANES) + 1) + "|"]
+    for name, draw in LENGTHS.items():
+        lengths = drawn(draw, sequences)
+        runs = [packed([PROGRAM, "--length", LENGTH, "--open", 8, "--fit", "best", "--lanes", n], lengths) for n in LANES]
+        cells = [f"{1 - run['empty']:.2%}, {run['rows'] / runs[0]['rows']:.4f} ×" for run in runs]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    held = [f"{8 * LENGTH * 4 * n / 2**20:g} MiB" for n in LANES]
+    return "\n".join([*lines, f"| tokens held, int32, at most | {' | '.join(held)} |"])
 
 
 def drawn(draw: Callable[[random.Random], float], count: int) -> bytes:

@@ -212,6 +212,7 @@ run_rest() {
 	step "JPEG on arm64, under qemu" scripts/arm64_test.sh
 	step "python tests, TensorFlow" scripts/test_tensorflow.sh
 	step "programs of SPDL's kind, with SPDL" scripts/test_spdl.sh
+	step "packing beside Grain and Zephon" scripts/test_packing.sh
 	step "python tests, every Python" scripts/pythons.sh
 }
 

@@ -2,9 +2,11 @@
 // took and how long.
 //
 //	packing -length 2048 -open 64 -fit first < LENGTHS
+//	packing -length 2048 -open 8 -lanes 64 < LENGTHS
 //
 // LENGTHS are int32, little-endian. A row becomes what a model is given: int32 tokens,
-// segment ids and positions of the row's length.
+// segment ids and positions of the row's length. With -lanes nothing is written: each
+// lane packs its share of the sequences.
 package main
 
 import (
@@ -55,6 +57,7 @@ func run(ctx context.Context) error {
 	fit := flag.String("fit", "best", `"best" or "first"`)
 	flag.IntVar(&o.Length, "length", 2048, "of a row")
 	flag.IntVar(&o.Open, "open", 0, "rows that are filled at once; 0: as many as usual")
+	lanes := flag.Int("lanes", 0, "that pack their shares; 0: rows are written")
 	flag.Parse()
 	if *fit == "first" {
 		o.Fit = group.FirstFit
@@ -62,6 +65,9 @@ func run(ctx context.Context) error {
 	s, err := read(os.Stdin, o.Length)
 	if err != nil {
 		return err
+	}
+	if *lanes > 0 {
+		return inLanes(ctx, s, *lanes, o)
 	}
 	begin, err := group.Pack(func(tokens []int32) int { return len(tokens) }, o)
 	if err != nil {
