@@ -2,9 +2,9 @@
 
     door.py LOADER FILE [--rank 0 --world 1] [--rows 8] [--lanes 8] [--open 64] [--length 2048] [--digests]
 
-LOADER is headrace, grain or zephon; FILE has a list of token ids, "tokens", in each line of JSON, or row of Parquet. Best fit, so
-many open rows (in each lane, where a loader has lanes), global batches of so many rows, no shuffle. Printed are, as JSON, how many
-documents, rows and tokens came, CPU seconds of the process and of those it started, from before the loader is made to its end, and
+LOADER is headrace, grain or zephon; FILE has a list of token ids, "tokens", in each line of JSON, or row of Parquet. Best fit,
+so many open rows (in each lane, where a loader has lanes), global batches of so many rows, no shuffle. Printed are, as JSON:
+documents, rows and tokens, CPU seconds of the process and of those it started, from before the loader is made to its end, and
 with --digests one of each row.
 """
 
@@ -23,7 +23,7 @@ from typing import Any
 import numpy
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from processes import family, own_cpu  # noqa: E402
+from processes import family, own_cpu
 
 
 def headrace(file: str, o: argparse.Namespace) -> Iterator[tuple[Any, Any]]:
@@ -50,7 +50,7 @@ def lines(file: str) -> Any:
                 return
             self.column = None
             self.text = Path(file).read_bytes()
-            self.begins = [0, *(i + 1 for i, byte in enumerate_newlines(self.text))][:-1]
+            self.begins = [0, *(at + 1 for at in newlines(self.text))][:-1]
 
         def __len__(self) -> int:
             return len(self.begins if self.column is None else self.column)
@@ -64,10 +64,10 @@ def lines(file: str) -> Any:
     return Documents()
 
 
-def enumerate_newlines(text: bytes) -> Iterator[tuple[int, int]]:
+def newlines(text: bytes) -> Iterator[int]:
     at = text.find(b"\n")
     while at >= 0:
-        yield at, 10
+        yield at
         at = text.find(b"\n", at + 1)
 
 
@@ -93,15 +93,15 @@ def zephon(file: str, o: argparse.Namespace) -> Iterator[tuple[Any, Any]]:
         shuffle_shards=False,
         stop_after_passes=1,
     )
-    shared = {"aggregate_dir": str(Path(file).parent.parent / f"zephon-{o.world}")} if o.world > 1 else {}
+    rank: dict[str, Any] = {"world_size": o.world, "global_rank": o.rank, "dp_degree": o.world, "dp_group_id": o.rank}
+    if o.world > 1:
+        rank["aggregate_dir"] = str(Path(file).parent.parent / f"zephon-{o.world}")
     pipeline = (
         Pipeline(work)
         .decode_text()
         .pack_flat(o.length, num_bins=o.open, algorithm="best_fit", tokens_field="tokens", pad_token_id=0)
         .batch(microbatch_size=o.rows // o.lanes)
-        .options(
-            canonical_replicas=o.lanes, world_size=o.world, global_rank=o.rank, dp_degree=o.world, dp_group_id=o.rank, **shared
-        )
+        .options(canonical_replicas=o.lanes, **rank)
     )
     for batch in pipeline:
         made = batch.to_training()

@@ -2,15 +2,14 @@
 
     PYTHONPATH=python/src .venv/bin/python bench/packing/same.py PYTHON_OF_PEERS
 
-Documents are lines of JSON. A global batch has 8 rows of 2,048, best fit, 4 open rows; Headrace and Zephon have 8 lanes. Printed is
-how many of one rank's first global batches have the same rows with more ranks. It fails if Headrace's differ in any; what the others
-give is told, since it is theirs to change.
+Documents are lines of JSON. A global batch has 8 rows of 2,048, best fit, 4 open rows; Headrace and Zephon have 8 lanes.
+Printed is how many of one rank's first global batches have the same rows with more ranks. It fails if Headrace's differ in
+any; for the others it only says so.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import random
 import subprocess
 import sys
@@ -43,25 +42,10 @@ def main() -> None:
 def global_batches(python: str, name: str, file: Path, world: int) -> list[list[str]]:
     """Digests of the rows of each global batch: in the order of ranks, as far as all have them."""
     door = Path(__file__).with_name("door.py")
-    command = [
-        python,
-        door,
-        name,
-        file,
-        "--rows",
-        ROWS,
-        "--open",
-        4,
-        "--steps",
-        40 if world > 1 else 0,
-        "--world",
-        world,
-        "--digests",
-    ]
-    words = [str(word) for word in command]
-    ranks = [
-        subprocess.Popen([*words, "--rank", str(rank)], stdout=subprocess.PIPE, env=dict(os.environ)) for rank in range(world)
-    ]
+    steps = 40 if world > 1 else 0
+    given = [door, name, file, "--rows", ROWS, "--open", 4, "--steps", steps, "--world", world, "--digests"]
+    command = [python, *map(str, given), "--rank"]
+    ranks = [subprocess.Popen([*command, str(rank)], stdout=subprocess.PIPE) for rank in range(world)]
     rows = []
     for rank in ranks:
         out, _ = rank.communicate()
@@ -69,7 +53,7 @@ def global_batches(python: str, name: str, file: Path, world: int) -> list[list[
             raise SystemExit(f"{name}: a rank of {world} has ended with {rank.returncode}")
         rows.append(json.loads(out.splitlines()[-1])["digests"])
     each = ROWS // world
-    return [sum((of[n * each : (n + 1) * each] for of in rows), []) for n in range(min(map(len, rows)) // each)]
+    return [[row for of in rows for row in of[n * each : (n + 1) * each]] for n in range(min(map(len, rows)) // each)]
 
 
 if __name__ == "__main__":
