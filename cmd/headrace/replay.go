@@ -186,7 +186,8 @@ func readStates(name string) (records []headrace.State, err error) {
 	if err = json.Unmarshal(text, &records); err != nil {
 		return nil, fmt.Errorf("--state %s: %w", name, err)
 	}
-	if len(records) == 0 || records[0].WorldSize == 0 || records[0].Sources == nil {
+	none := func(r headrace.State) bool { return r.WorldSize == 0 || r.Sources == nil }
+	if len(records) == 0 || slices.ContainsFunc(records, none) {
 		return nil, fmt.Errorf("--state %s: this is not a loader state", name)
 	}
 	return records, nil

@@ -763,6 +763,7 @@ var arrows = []arrow{
 	{"cmd/headrace", ".", "recipes are run, and their decoders named"},
 	{"cmd/headrace", "internal/report", "failures in lines"},
 	{"cmd/headrace", "internal/words", "numbers of things"},
+	{"cmd/headrace", "order", "inspect says whether a state has this order"},
 	{"cmd/headrace", "extern", "the prints of Python functions go beside the bar of headrace run"},
 	{"cmd/headrace", "internal/export", "headrace run --out"},
 	{"cmd/headrace", "recipe", "mistakes in a recipe have an exit code of their own"},
