@@ -44,8 +44,8 @@ func isState(name string) bool {
 	return false
 }
 
-// inspectedState is what inspect tells of a state, or of those of several ranks. Its JSON
-// form is stated in docs/guide/bench-and-inspect.md.
+// inspectedState describes a state, or those of several ranks. Its JSON form is stated in
+// docs/guide/bench-and-inspect.md.
 type inspectedState struct {
 	Epoch     int            `json:"epoch"`
 	Batches   int64          `json:"batches"` // of the epoch so far
@@ -60,7 +60,7 @@ type inspectedState struct {
 	Ranks     []inspectedLot `json:"ranks"`
 }
 
-// inspectedLot is what a rank had.
+// inspectedLot describes the place of a rank.
 type inspectedLot struct {
 	Rank       int               `json:"rank"`
 	Sources    []inspectedSource `json:"sources"`
@@ -68,7 +68,7 @@ type inspectedLot struct {
 	Quarantine []int64           `json:"quarantine"`
 }
 
-// inspectedSource is how far a source has come, or the lane of one.
+// inspectedSource describes the place of a source, or of a lane of one.
 type inspectedSource struct {
 	Name     string `json:"name"`
 	Lane     int    `json:"lane"` // -1: the source has none
@@ -194,11 +194,11 @@ func (i inspectedState) draw(p *page) {
 			p.line("  ", plainInk, words.Plural(int64(n), "sample")+" never tried again, for they crashed an engine")
 		}
 	}
-	switch {
-	case i.Again == 0:
+	if i.Again == 0 {
 		p.line("", plainInk, "A restore goes on with the next sample: nothing is read again.")
-	default:
-		p.line("", plainInk, "A restore reads "+words.Plural(i.Again, "sample")+" again: they were read, and are in no batch that was given.")
+	} else {
+		p.line("", plainInk, "A restore reads "+words.Plural(i.Again, "sample")+
+			" again: they were read, and are in no batch that was given.")
 	}
 	if i.WorldSize > 1 && i.InStep && len(i.Ranks) == 1 {
 		p.line("", plainInk, "This state is enough for any rank of any world size.")

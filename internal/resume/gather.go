@@ -244,16 +244,9 @@ func (g *gathering) complete(first ranked) error {
 	}
 
 	if len(missing) > 0 {
-		ranks := "rank "
-		if len(missing) > 1 {
-			ranks = "ranks "
-		}
-		if len(missing) > 20 {
-			missing = append(missing[:20], "…")
-		}
 		return fmt.Errorf("it was saved with world_size %d by rank %d, this is rank %d of %d: "+
-			"dividing the rest again needs the records of all ranks, and there is none of %s%s",
-			g.world, first.Rank, g.own.Begin.Rank, g.own.Begin.WorldSize, ranks, strings.Join(missing, ", "))
+			"dividing the rest again needs the records of all ranks, and there is none of %s",
+			g.world, first.Rank, g.own.Begin.Rank, g.own.Begin.WorldSize, ranksOf(missing))
 	}
 	for _, r := range g.ranks {
 		if opens(r.State) || slices.ContainsFunc(r.Parts, func(p pipe.PartState) bool { return p.Of != nil || len(p.Item) == 0 }) {
@@ -263,6 +256,17 @@ func (g *gathering) complete(first ranked) error {
 		}
 	}
 	return nil
+}
+
+// ranksOf names ranks, in a sentence.
+func ranksOf(ranks []string) string {
+	if len(ranks) == 1 {
+		return "rank " + ranks[0]
+	}
+	if len(ranks) > 20 {
+		ranks = append(ranks[:20], "…")
+	}
+	return "ranks " + strings.Join(ranks, ", ")
 }
 
 // AllBegin reports whether all records are the beginnings of their epochs.

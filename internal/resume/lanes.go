@@ -108,6 +108,6 @@ func (g *gathering) without(first ranked) error {
 		}
 	}
 	return fmt.Errorf("it was saved with world_size %d by rank %d, this is rank %d of %d, which has the lanes %d to %d of %d: "+
-		"the states of the ranks that had them are needed, and there is none of rank %s",
-		g.world, first.Rank, g.own.Begin.Rank, g.own.Begin.WorldSize, from, end-1, g.own.Lanes.Count, strings.Join(missing, ", "))
+		"the states of the ranks that had them are needed, and there is none of %s",
+		g.world, first.Rank, g.own.Begin.Rank, g.own.Begin.WorldSize, from, end-1, g.own.Lanes.Count, ranksOf(missing))
 }

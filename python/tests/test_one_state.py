@@ -111,7 +111,7 @@ def test_where_the_states_of_all_ranks_are_needed_the_missing_ones_are_named(kin
 HOLDING = {
     "pack": documents(numbers(300)).pack(16, 4),
     "pack in lanes": documents(numbers(300)).pack(16, global_size=4),
-    "bucket_batch": documents(numbers(300)).bucket_batch([4, 8, 16], 4, by="x"),
+    "bucket_batch": documents(numbers(300)).bucket_batch([4, 8, 16], size=4, by="x"),
     "batch": numbers(100).batch(4),
     "filter": numbers(100).filter(keep, fields="n", where="here").batch(4),
 }
