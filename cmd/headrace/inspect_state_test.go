@@ -59,7 +59,8 @@ func TestInspectAStateBesideItsRecipe(t *testing.T) {
 	_, states := trained(t, folder, headrace.Config{WorldSize: 2, Rank: 1}, 1)
 	saveJSON(t, filepath.Join(folder, "own.json"), states[1])
 	got := invoke(t, folder, "inspect", "own.json", "--recipe", "r.yaml")
-	if got.code != 0 || !strings.Contains(got.stdout, "files: 8 samples done, 0 to read again, of 20\nA restore goes on with the next sample") {
+	const want = "files: 8 samples done, 0 to read again, of 20\nA restore goes on with the next sample"
+	if got.code != 0 || !strings.Contains(got.stdout, want) {
 		t.Errorf("%+v", got)
 	}
 
