@@ -28,6 +28,7 @@ type filler[In, B any] struct {
 	ends    func(In) bool // whether a batch ends after an item; nil: every n do
 	limited bool
 	runs    *runs[In, B] // nil: operations are of one item
+	span    func(In) int64
 
 	mu        sync.Mutex
 	turn      sync.Cond // there may be a row, or nothing to wait for
@@ -40,7 +41,7 @@ type filler[In, B any] struct {
 
 func newFiller[In, B any](s *stage, in *queue.Ring[In], out *queue.Ring[B], n int, store Store[B],
 	ends func(In) bool, dropLast bool) *filler[In, B] {
-	f := &filler[In, B]{stage: s, in: in, out: out, n: n, store: store, ends: ends}
+	f := &filler[In, B]{stage: s, in: in, out: out, n: n, store: store, ends: ends, span: spanOf[In]()}
 	f.turn.L, f.few.L = &f.mu, &f.mu
 	f.rows = rows.New[B](rows.Options{
 		Size: n, Ordered: s.ordered, Groups: ends != nil, DropLast: dropLast,
@@ -190,7 +191,8 @@ func (f *filler[In, B]) write(w *worker.Worker, in In, at *rows.Placing[B]) (err
 		return nil, false
 	}
 	defer w.LeaveGate()
-	w.In.Add(1)
+	n := positions(f.span, in)
+	w.In.Add(n)
 	w.BeginItem(&at.Lineage, at.Epoch)
 	if w.Tracer != nil {
 		w.Tracer.Begin(in, &at.Lineage, at.Epoch)
@@ -204,6 +206,9 @@ func (f *filler[In, B]) write(w *worker.Worker, in In, at *rows.Placing[B]) (err
 	}
 	if err != nil {
 		w.NoteError(err)
+	}
+	if errors.Is(err, Skip) {
+		w.Skipped.Add(n - 1) // of all positions that it stands for; settled counts one
 	}
 	w.TimeOp(true)
 	return err, true

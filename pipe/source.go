@@ -22,6 +22,29 @@ type Source[T any] interface {
 	Items(ctx context.Context, epoch int, pos int64) iter.Seq2[T, error]
 }
 
+// Spanning is implemented by items of a source that stand for several positions, one
+// after the other: the first is the item's own, and the next item begins after the last.
+// They are counted by positions. A flow that begins with them keeps the order of its
+// input, so that a state is never within one.
+type Spanning interface{ Positions() int64 }
+
+// spanOf returns the function that tells how many positions items stand for; nil: each
+// stands for one.
+func spanOf[T any]() func(T) int64 {
+	if _, ok := any(*new(T)).(Spanning); !ok {
+		return nil
+	}
+	return func(v T) int64 { return any(v).(Spanning).Positions() }
+}
+
+// positions returns the number of positions that an item stands for.
+func positions[T any](span func(T) int64, v T) int64 {
+	if span == nil {
+		return 1
+	}
+	return span(v)
+}
+
 // From begins a flow. The name is the source's key in State. [Slice], [Count], [Seq] and
 // [SourceFunc] are sources for the simple cases.
 func From[T any](name string, s Source[T]) Flow[T] {
@@ -34,7 +57,7 @@ func From[T any](name string, s Source[T]) Flow[T] {
 		st := o.newStage(n, below)
 		number, plan := o.newSource(st)
 		out := newQueue[T](st, FastSourceBuffer)
-		reader := &sourceStage[T]{stage: st, source: s, out: out, plan: plan, number: number}
+		reader := &sourceStage[T]{stage: st, source: s, out: out, plan: plan, number: number, span: spanOf[T]()}
 		o.run(st, reader.work)
 		return out
 	}}
@@ -51,6 +74,7 @@ type sourceStage[T any] struct {
 	plan   plan
 	number int // among the run's sources
 	places int // of the queue that are reserved
+	span   func(T) int64
 
 	wide bool // the queue is
 	kept int  // places that are reserved so that nobody uses them
@@ -152,23 +176,27 @@ func (s *sourceStage[T]) read(w *worker.Worker, epoch int, pos *int64, done *pro
 
 	for v, err := range s.unfinished(w, ctx, epoch, pos, done) {
 		w.EndItem()
-		m := s.message(v, err, *pos)
+		m, n := s.message(v, err, *pos), int64(1)
+		if err == nil && s.span != nil {
+			n = s.span(v)
+			m.Lineage.Hi = m.Lineage.Lo + n
+		}
 		if ctx.Err() != nil {
 			s.out.DiscardMsg(m)
 			break
 		}
 
 		if err == nil {
-			w.Out.Add(1)
+			w.Out.Add(n)
 		}
-		w.In.Add(1)
+		w.In.Add(n)
 		w.TimeItem()
 		s.send(w, &m)
 		if err != nil && (s.raises || m.Failure.Stops) {
 			return false
 		}
 
-		*pos++
+		*pos += n
 		if !s.reserve(w) {
 			return false
 		}
