@@ -11,6 +11,7 @@ import (
 	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/store"
 	"github.com/headrace/headrace/tensor"
 )
 
@@ -99,6 +100,10 @@ func (r *Reader) Locate(i int64, p *Place) error {
 	if r.d.closed {
 		return ErrClosed
 	}
+	return r.locate(i, p)
+}
+
+func (r *Reader) locate(i int64, p *Place) error {
 	p.shard, p.in = r.d.index.Find(i)
 	var err error
 	if p.segment, err = r.d.segment(p.shard); err != nil {
@@ -167,6 +172,11 @@ func (r *Reader) lacks(p *Place, c *column) error {
 	return fmt.Errorf("%w: %q; sample %d of %s has %s", ErrNoField, c.From, p.in, r.d.shards[p.shard].key, words.List(has))
 }
 
+// TooLarge returns the error for a sample of more bytes than may be.
+func TooLarge(bytes, most int64) error {
+	return fmt.Errorf("%w: %d bytes; the limit is %d, raise it with max_bytes", store.ErrTooLarge, bytes, most)
+}
+
 // Read reads the sample that was found by Locate into buf, which has room for Bytes. The
 // values are in buf, or in memory of the Place until it is used again, or in memory of
 // their own. The last result is how many bytes were read from files.
@@ -176,6 +186,10 @@ func (r *Reader) Read(ctx context.Context, p *Place, buf []byte) ([]Value, int64
 	if r.d.closed {
 		return nil, 0, ErrClosed
 	}
+	return r.read(ctx, p, buf)
+}
+
+func (r *Reader) read(ctx context.Context, p *Place, buf []byte) ([]Value, int64, error) {
 	read, err := r.fill(ctx, p, buf)
 	if err != nil {
 		return nil, read, err

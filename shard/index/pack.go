@@ -34,6 +34,26 @@ func (p *packed) at(i int) int64 {
 	return p.least + int64(v&(1<<p.width-1))
 }
 
+// all sets dst to the numbers of the list from one on.
+func (p *packed) all(dst []int64, from int) {
+	if p.width == 0 {
+		for k := range dst {
+			dst[k] = p.least
+		}
+		return
+	}
+	if p.width > 56 { // a number and the bits before it may take nine bytes
+		for k := range dst {
+			dst[k] = p.at(from + k)
+		}
+		return
+	}
+	mask := uint64(1)<<p.width - 1
+	for k, bit := 0, uint(from)*p.width; k < len(dst); k, bit = k+1, bit+p.width {
+		dst[k] = p.least + int64(binary.LittleEndian.Uint64(p.bits[bit>>3:])>>(bit&7)&mask)
+	}
+}
+
 // appendPacked writes numbers.
 func appendPacked(dst []byte, numbers []int64) []byte {
 	least, most := numbers[0], numbers[0]
