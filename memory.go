@@ -76,8 +76,15 @@ func halfOf(limit int64, of *trial) int64 {
 func keepBlocks(b *budget.Budget, limit int64, sources []*source.Listing) error {
 	var all []*input.ShardSet
 	for _, s := range sources {
-		if shards, ok := s.Contents.(*input.ShardSet); ok && shards.Set.HasBlocks() {
+		shards, ok := s.Contents.(*input.ShardSet)
+		if !ok {
+			continue
+		}
+		if shards.Set.HasBlocks() {
 			all = append(all, shards)
+		}
+		shards.Room = func(bytes int64) bool {
+			return bytes <= limit/4/int64(len(sources)) && b.Reserve(input.ForRows, bytes) == nil
 		}
 	}
 	for _, shards := range all {

@@ -466,6 +466,8 @@ var arrows = []arrow{
 	{"wire", "golang.org/x/sys", "descriptors travel with SCM_RIGHTS"},
 
 	{"internal/batch", "arena", "batches are in slots"},
+	{"internal/batch", "internal/source", "batches of tables are filled with runs of a source's samples"},
+	{"internal/batch", "shard", "whose values are laid into columns"},
 	{"internal/batch", "budget", "bytes are reserved before they are used"},
 	{"internal/batch", "extern", "functions of Python run in worker processes"},
 	{"internal/batch", "group", "which samples come together"},

@@ -150,6 +150,11 @@ func (e *Writer) finish(s rowRef) error {
 	return nil
 }
 
+// beside reports whether the field is not in the slot.
+func (c FieldWriter) beside() bool {
+	return c.ragged || c.Column.Kind == record.Texts || c.Column.Kind == record.Bytes
+}
+
 func (c FieldWriter) write(memory *record.Memory, v *record.Values, b *Batch, row int) {
 	switch {
 	case c.ragged:

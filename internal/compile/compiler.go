@@ -64,6 +64,7 @@ func (c compiler) section(p *fuse.Plan, t scope) (*section, scope, error) {
 		return nil, t, err
 	}
 	s.known.uneven = s.known.uneven || n.batches != nil && !p.Single
+	s.table = b.table(s)
 	return s, b.scope, nil
 }
 

@@ -24,6 +24,9 @@ func (j joiner) join(s *section, later bool) (pipe.Flow[*batch.Batch], counted) 
 	if j.Lanes != nil && j.lane == nil {
 		return j.inRounds(s, later)
 	}
+	if s.table != nil {
+		return j.tabular(s), counted{}
+	}
 	s = j.own(s)
 	in := j.line(samples{}, s.line, later || s.end.Replaces || s.plan.Batch.Lists)
 	if s.end.Collating != nil && s.end.Collating.By != nil {

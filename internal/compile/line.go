@@ -35,7 +35,8 @@ type section struct {
 	plan  *fuse.Plan
 	line  *line
 	end   *batch.Writer
-	known facts // of the stage that fills batches
+	table *batch.Table // that fills batches by columns; nil: end fills them, row by row
+	known facts        // of the stage that fills batches
 }
 
 // step is a stage or a routing.

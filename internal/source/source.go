@@ -24,6 +24,7 @@ type Listing struct {
 	Names    []string // of the steps that say which samples come, and in which order
 	Contents Contents
 	Shuffle  func(epoch int) order.Sequence // nil: in the order of their numbers
+	Window   int64                          // of a Shuffle, among how many neighbours samples are that come one after the other
 	Order    Order                          // nil: all samples come, each once
 	choices  choices                        // of these, which come
 	Split    order.Split
@@ -120,19 +121,12 @@ func (l *Listing) Items(ctx context.Context, epoch int, pos int64) iter.Seq2[*re
 		return func(yield func(*record.Record, error) bool) { m.records(l, epoch, pos, yield) }
 	}
 	return func(yield func(*record.Record, error) bool) {
-		n := l.Share(epoch).Len()
-		if l.Order != nil && (pos < n || l.sampled()) {
-			if _, err := l.Order.Epoch(ctx, epoch); err != nil {
-				if ctx.Err() == nil {
-					yield(nil, pipe.Fatal(fmt.Errorf("%w\nin %s, which orders the samples", err, l.Names[len(l.Names)-1])))
-				}
-				return
+		n, err := l.ready(ctx, epoch, pos)
+		if err != nil {
+			if ctx.Err() == nil {
+				yield(nil, err)
 			}
-			n = l.Share(epoch).Len() // as many as a sampler gives
-			if l.slice(epoch).Count == 0 {
-				yield(nil, pipe.Fatal(l.none(epoch)))
-				return
-			}
+			return
 		}
 
 		var places, indices [together]int64
@@ -151,6 +145,22 @@ func (l *Listing) Items(ctx context.Context, epoch int, pos int64) iter.Seq2[*re
 			}
 		}
 	}
+}
+
+// ready waits until it is known which samples an epoch has, if more than pos do, and
+// returns how many are this rank's.
+func (l *Listing) ready(ctx context.Context, epoch int, pos int64) (n int64, err error) {
+	n = l.Share(epoch).Len()
+	if l.Order == nil || pos >= n && !l.sampled() {
+		return n, nil
+	}
+	if _, err := l.Order.Epoch(ctx, epoch); err != nil {
+		return 0, pipe.Fatal(fmt.Errorf("%w\nin %s, which orders the samples", err, l.Names[len(l.Names)-1]))
+	}
+	if l.slice(epoch).Count == 0 {
+		return 0, pipe.Fatal(l.none(epoch))
+	}
+	return l.Share(epoch).Len(), nil // as many as a sampler gives
 }
 
 // among is what [record.Source] has of that name, of a source of which not all samples

@@ -2,6 +2,7 @@ package data
 
 import (
 	"context"
+	"slices"
 
 	"github.com/headrace/headrace/internal/numbers"
 	"github.com/headrace/headrace/internal/record"
@@ -139,6 +140,28 @@ func (p *FieldChange) Run(_ context.Context, it *record.Record, _ *core.Tool) er
 	}
 	p.env.Settle(it)
 	return nil
+}
+
+// Before returns where the value of a column was before the change; false if it has made
+// the value.
+func (p *FieldChange) Before(at record.Column) (record.Column, bool) {
+	if at == p.key || at == p.source || slices.ContainsFunc(p.fills, func(f filled) bool { return f.at == at }) {
+		return at, false
+	}
+	for _, s := range slices.Backward(p.swaps) {
+		switch at {
+		case s[0]:
+			at = s[1]
+		case s[1]:
+			at = s[0]
+		}
+	}
+	for _, c := range p.copies {
+		if at == c[1] {
+			at = c[0]
+		}
+	}
+	return at, true
 }
 
 // Foresee implements part.

@@ -62,6 +62,7 @@ func (s *Shuffle) Traits() recipe.Traits {
 // Order implements [source.Orderer].
 func (s *Shuffle) Order(l *source.Listing, o fuse.Order) error {
 	n := l.Given()
+	l.Window = n
 	if s.Window == nil {
 		l.Shuffle = (&shuffled{samples: n, of: func(epoch int) order.Sequence {
 			all := order.Permute(n, o.Seed, epoch).Tabulated()
@@ -84,6 +85,7 @@ func (s *Shuffle) Order(l *source.Listing, o fuse.Order) error {
 	l.Shuffle = (&shuffled{samples: n, of: func(epoch int) order.Sequence {
 		return order.PermuteWindows(blocks, *s.Window, o.Seed, epoch)
 	}}).epoch
+	l.Window = min(n, 2**s.Window) // of blocks that begin and end anywhere
 	return nil
 }
 

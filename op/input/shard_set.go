@@ -18,13 +18,13 @@ import (
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/shard"
-	"github.com/headrace/headrace/store"
 	"github.com/headrace/headrace/tensor"
 )
 
 // ShardSet are the samples of files that hold many.
 type ShardSet struct {
-	Set *shard.Dataset
+	Set  *shard.Dataset
+	Room func(bytes int64) bool // reserves memory for decoded rows, if there is so much; nil: there is none
 
 	args    *ReadShards
 	columns []shard.Column
@@ -143,6 +143,9 @@ func (s *ShardSet) Changed(was string) error { return s.Set.Changed(was) }
 // ForBlocks is why bytes are reserved for what compressed shards have in common.
 const ForBlocks budget.Purpose = "unpacked blocks"
 
+// ForRows is why bytes are reserved for numbers of tables that are read out of order.
+const ForRows budget.Purpose = "decoded rows"
+
 // Fetch implements [source.Contents].
 func (s *ShardSet) Fetch(ctx context.Context, w *core.Env, it *record.Record) (int64, error) {
 	n, err := source.Patiently(ctx, w, it, func() (int64, error) { return s.read(ctx, w, it) })
@@ -162,7 +165,7 @@ func (s *ShardSet) read(ctx context.Context, w *core.Env, it *record.Record) (in
 		return 0, err
 	}
 	if p.Bytes > s.args.MaxBytes {
-		return 0, fmt.Errorf("%w: %d bytes; the limit is %d, raise it with max_bytes", store.ErrTooLarge, p.Bytes, s.args.MaxBytes)
+		return 0, shard.TooLarge(p.Bytes, s.args.MaxBytes)
 	}
 
 	var err error
@@ -191,6 +194,42 @@ func (s *ShardSet) read(ctx context.Context, w *core.Env, it *record.Record) (in
 	}
 	v.Sweep() // text and numbers leave nothing in the memory that was read
 	return n, nil
+}
+
+// Columns implements [source.Table].
+func (s *ShardSet) Columns(w *core.Env, columns []record.Column, near int64) (open func() (source.Gather, error), waits bool) {
+	var of []int
+	for _, at := range columns {
+		k := slices.Index(s.at, at)
+		if at == s.name {
+			k = shard.Keys
+		} else if k < 0 {
+			return nil, false
+		}
+		of = append(of, k)
+	}
+	var rows *shard.Rows
+	if bytes := near * int64(s.reader.RowBytes(of)); bytes > 0 && s.Room != nil && s.Room(bytes) {
+		rows = s.reader.Rows(of, bytes)
+	}
+	return func() (source.Gather, error) {
+		g, err := s.reader.Gatherer(of, s.args.MaxBytes, rows)
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context, samples []int64, into []shard.Target) error {
+			n, err := g.Gather(ctx, samples, into)
+			if errors.Is(err, shard.ErrChanged) {
+				err = pipe.Fatal(err) // what was indexed is not there any more
+			}
+			w.Reads.Add(int64(len(samples)))
+			atomic.AddInt64(&w.Counts.Shards.Read, n)
+			if n > 0 {
+				pipe.AddBytes(ctx, n)
+			}
+			return err
+		}, nil
+	}, !s.reader.Indexed(of)
 }
 
 // put gives columns their values. Those that stay in memory of their own are in the
