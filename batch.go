@@ -20,6 +20,8 @@ type Field struct {
 	DType  tensor.DType `json:"dtype,omitempty"`  // of a tensor
 	Shape  tensor.Shape `json:"shape,omitzero"`   // of one row, [tensor.Unknown] for an extent that differs between batches; [] of a scalar
 	Offset int          `json:"offset,omitempty"` // bytes into the slot at which row 0 lies
+
+	Logical *sample.Logical `json:"logical,omitempty"` // what values stand for, as files say; nil: themselves
 }
 
 // fieldsOf are the fields of a layout.

@@ -64,6 +64,9 @@ type Type struct {
 	// Rate is how many elements of the first extent, of sound, are a second; 0: it is
 	// not known. Equal does not look at it: it says nothing about which values fit.
 	Rate float64
+	// Logical is what the values stand for in the files they are from; nil: themselves.
+	// It comes along with them, and no operation asks for it.
+	Logical *Logical
 }
 
 // The types that have no parameters.
@@ -89,14 +92,19 @@ func (t Type) Ragged() bool {
 	return array && t.Shape[0] == tensor.Unknown && t.Shape[1:].Fixed()
 }
 
-// Equal reports whether both types say the same.
+// Equal reports whether values of both types are laid out in the same way. It does not
+// compare what they stand for.
 func (t Type) Equal(u Type) bool {
 	return t.Kind == u.Kind && t.DType == u.DType && t.Shape.Equal(u.Shape) && t.Axes == u.Axes
 }
 
-// String is like "uint8 [?, ?, 3]", "int64", "text".
+// String is like "uint8 [?, ?, 3]", "int64", "text", "int64 timestamp[us, tz=UTC]".
 func (t Type) String() string {
 	switch {
+	case t.Logical != nil:
+		logical := t.Logical.String()
+		t.Logical = nil
+		return t.String() + " " + logical
 	case t.Kind != Tensor && len(t.Shape) > 0:
 		return t.Kind.String() + " " + t.Shape.String()
 	case t.Kind != Tensor:

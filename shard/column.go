@@ -16,18 +16,24 @@ type Column struct {
 	// "jpg;png" the first that a sample has
 	From string
 	Type sample.Type // the zero Type: what it is
+	Null *Null       // the value of samples that have none; nil: NaN of floats, and else an error
+
+	IsNull bool // whether a sample has none, as a boolean; its Type is the zero Type
 }
 
 // How a value comes to be.
 type how uint8
 
 const (
-	asIs   how = iota // a part
-	parsed            // the decimal number that a part is
-	member            // of a part that is JSON
-	number            // of the index
-	field             // of a record
-	key               // the sample's
+	asIs    how = iota // a part
+	parsed             // the decimal number that a part is
+	member             // of a part that is JSON
+	number             // of the index
+	field              // of a record
+	key                // the sample's
+	decimal            // a part of two's complement
+	codes              // numbers of the names in a dictionary
+	nothing            // no sample has a value
 )
 
 // keyField is the name of the field that every sample has.
@@ -42,6 +48,21 @@ type column struct {
 	as    As       // of a field or a member
 
 	replaces bool // what is not UTF-8 in text
+
+	null   Value // for samples without one, if filled
+	filled bool
+	scaled bool // a number that is a decimal
+	scale  int
+	codes  map[string]int64
+}
+
+// ofPart tells columns whose values are parts of samples.
+func (k *column) ofPart() bool {
+	switch k.how {
+	case asIs, parsed, member, decimal, codes:
+		return true
+	}
+	return false
 }
 
 // or sets the type, if none was said.
@@ -49,11 +70,23 @@ func (k *column) or(is sample.Type) {
 	if k.Type.Kind == 0 {
 		k.Type = is
 	}
+	switch {
+	case k.Type.Kind == sample.Tensor && is.Kind == sample.Tensor:
+		k.Type.Logical = is.Logical
+	case is.Logical != nil && is.Logical.Name == sample.Dictionary:
+		k.Type.Logical = nil // the names themselves
+	}
 }
 
 // take is or for values whose type is known: only text and bytes are each other.
 func (k *column) take(is sample.Type) error {
+	if _, ok := scaleOf(is.Logical); ok {
+		return k.takeDecimal(is)
+	}
 	said := k.Type
+	if wantsCodes(said, is) {
+		return k.takeCodes(is)
+	}
 	if k.or(is); said.Kind == 0 || said.Equal(is) {
 		return nil
 	}

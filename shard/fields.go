@@ -11,6 +11,7 @@ import (
 	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/tensor"
 )
 
 // Schema is what samples have, with the types that its fields have where nobody says
@@ -24,7 +25,11 @@ func (d *Dataset) Schema() (sample.Schema, error) {
 		all = append(all, sample.Field{Name: f.Name, Type: typeOf(f)})
 	}
 	for _, f := range d.index.Numbers {
-		all = append(all, sample.Field{Name: f.Name, Type: typeOf(f)})
+		t := typeOf(f)
+		if _, ok := scaleOf(t.Logical); ok {
+			t = sample.TextType.As(t.Logical)
+		}
+		all = append(all, sample.Field{Name: f.Name, Type: t})
 	}
 	all = slices.DeleteFunc(all, func(f sample.Field) bool { return d.index.Refused[f.Name] != "" || d.index.Mixed[f.Name] != "" })
 	if d.hasRecords() && d.Len() > 0 {
@@ -70,16 +75,41 @@ func (d *Dataset) Select(ctx context.Context, columns ...Column) (*Reader, error
 		}
 		if k.how == field {
 			k.want = len(r.want)
-			r.want = append(r.want, sample.Field{Name: c.From, Type: k.Type})
+			read := k.Type
+			if k.IsNull {
+				read = sample.TextType // which anything can be
+			}
+			r.want = append(r.want, sample.Field{Name: c.From, Type: read})
 			r.reading.As = append(r.reading.As, k.as)
+			r.reading.Nullable = append(r.reading.Nullable, k.filled || k.IsNull)
 		}
 		r.columns = append(r.columns, k)
 	}
 	return r, nil
 }
 
-// resolve finds out what a column is.
+// resolve finds out what a column is, and what it is where there is no value.
 func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (column, error) {
+	asked := c
+	if c.IsNull && (d.lenient() || schema.Find(c.From) < 0 && !strings.Contains(c.From, ";")) {
+		asked.Type = sample.TextType // of a member, it does not matter what it is
+	}
+	k, err := d.find(ctx, schema, asked)
+	switch {
+	case err != nil:
+		return k, err
+	case (c.Null != nil || c.IsNull) && k.how == field && !d.lenient():
+		return k, fmt.Errorf("%w: %q: records of the format %s have no nulls", ErrUnsupported, c.From, d.Format.Name())
+	case c.IsNull:
+		k.Type, k.as = sample.TensorType(tensor.Bool), AsSaid
+	case c.Null != nil:
+		err = k.fill(*c.Null)
+	}
+	return k, err
+}
+
+// find finds out what a column is.
+func (d *Dataset) find(ctx context.Context, schema sample.Schema, c Column) (column, error) {
 	k := column{Column: c, parts: []string{c.From}, replaces: d.replaces}
 	if err := k.deep(); err != nil {
 		return k, err
@@ -99,6 +129,10 @@ func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (
 			return k, cmp.Or(err, fmt.Errorf("%w: %q: %s", ErrUnsupported, c.From, why))
 		}
 	}
+	if c.Type.Kind != 0 && d.isEmpty(c.From) {
+		k.how = nothing
+		return k, nil
+	}
 	switch {
 	case i < 0 && c.From == keyField:
 		k.how = key
@@ -113,6 +147,9 @@ func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (
 	}
 	is := schema[i].Type
 	if k.how == number {
+		if k.scale, k.scaled = scaleOf(is.Logical); k.scaled {
+			return k, k.takeDecimal(is)
+		}
 		if c.Type.Kind != 0 && !isNumber(c.Type) {
 			return k, k.misfit(is)
 		}
@@ -131,6 +168,10 @@ func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (
 			return k, nil
 		}
 		return k, k.take(is)
+	}
+	if scale, ok := scaleOf(is.Logical); ok {
+		k.how, k.scale = decimal, scale
+		return k, k.takeDecimal(is)
 	}
 	if isTexts(c.Type) && text(is) { // a list in JSON
 		k.how = member
@@ -156,7 +197,14 @@ func (d *Dataset) mixed(c Column, how string) (column, error) {
 		if num && !part {
 			hint = fmt.Sprintf(": give the type it should be, as in fields={%q: (%q, \"float64\")}", c.From, c.From)
 		}
+		if !d.Convertible(c.From) {
+			hint = ""
+		}
 		return k, fmt.Errorf("%w: %q: %s%s", ErrUnsupported, c.From, how, hint)
+	}
+	if num && !d.Convertible(c.From) {
+		return k, fmt.Errorf("%w: %q: %s: the same number would mean different things, so write one of them again",
+			ErrUnsupported, c.From, how)
 	}
 	if num {
 		k.how = number
@@ -172,12 +220,43 @@ func (d *Dataset) mixed(c Column, how string) (column, error) {
 			if f.Name != c.From || f.Type == nil {
 				continue
 			}
+			if _, ok := scaleOf(f.Type.Logical); ok {
+				return k, fmt.Errorf("%w: %q: %s: write one of them again", ErrUnsupported, c.From, how)
+			}
 			if err := k.take(*f.Type); err != nil {
 				return k, fmt.Errorf("%w in %s", err, d.shards[n].key)
 			}
 		}
 	}
 	return k, nil
+}
+
+// Convertible reports whether numbers that are of another type in another shard stand for
+// the same: a type that is given can hold them all then.
+func (d *Dataset) Convertible(name string) bool {
+	var first *index.Number
+	for n := range d.shards {
+		s, err := d.segment(n)
+		if err != nil {
+			return false
+		}
+		for i := range s.Ints {
+			switch is := &s.Ints[i]; {
+			case is.Name != name || is.Samples == 0:
+			case first == nil:
+				first = is
+			case !is.Logical.Equal(first.Logical):
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isEmpty tells a column of a table of which no sample has a value.
+func (d *Dataset) isEmpty(name string) bool {
+	is := func(f index.Field) bool { return f.Name == name && f.Type != nil && f.Samples == 0 }
+	return d.Len() > 0 && (slices.ContainsFunc(d.index.Fields, is) || slices.ContainsFunc(d.index.Numbers, is))
 }
 
 // anyOf resolves names of parts that are one field, such as "jpg;png". Some of them may
@@ -187,7 +266,7 @@ func (d *Dataset) anyOf(ctx context.Context, schema sample.Schema, c Column) (al
 		if schema.Find(name) < 0 {
 			continue
 		}
-		k, err := d.resolve(ctx, schema, Column{name, c.Type})
+		k, err := d.find(ctx, schema, Column{From: name, Type: c.Type})
 		switch {
 		case err != nil:
 			return k, err

@@ -124,8 +124,9 @@ type Seen struct {
 
 // Reading is how records are read.
 type Reading struct {
-	As  []As // of the fields that are wanted
-	All bool // another field is an error
+	As       []As   // of the fields that are wanted
+	Nullable []bool // of these: without a value they are Null, which is no error
+	All      bool   // another field is an error
 
 	Replaces bool // U+FFFD for what is not UTF-8 in names; of values it is for those who read
 }
@@ -153,6 +154,7 @@ type Headed interface {
 type Value struct {
 	Bytes []byte // text, content, or the elements of an array in native order; of lists of text parsers give a stream of package textlist
 	Shape []int  // of an array whose type leaves extents open
+	Null  bool   // there is none, of a field that is [Reading.Nullable]
 }
 
 // Opener is a kind of set: of shards that belong together, and of a file beside them that

@@ -2,7 +2,6 @@ package shard
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"slices"
@@ -52,7 +51,7 @@ func (r *Reader) wires(shard int, s *index.Segment) (*wiring, error) {
 		var at []int
 		var of numbered
 		switch c.how {
-		case asIs, parsed, member:
+		case asIs, parsed, member, decimal, codes:
 			at = numbersOf(c.parts, part)
 		case number:
 			of = numberOf(s, c.From)
@@ -126,7 +125,7 @@ func (r *Reader) locate(i int64, p *Place) error {
 	for k := range r.columns {
 		at := p.wires.field[k]
 		switch r.columns[k].how {
-		case asIs, parsed, member:
+		case asIs, parsed, member, decimal, codes:
 		case field:
 			at = p.wires.record
 		default:
@@ -134,13 +133,18 @@ func (r *Reader) locate(i int64, p *Place) error {
 		}
 		part := p.find(at)
 		switch {
+		case part == nil && r.columns[k].nullable():
+			p.chosen[k] = noPart
+			continue
 		case part == nil:
 			return r.lacks(p, &r.columns[k])
 		case !p.unpacked && (part.At > size-part.Len || part.At < head):
 			return &Error{Shard: r.d.shards[p.shard].key, At: part.At, Err: index.ErrDamaged}
 		}
 		p.chosen[k] = *part
-		p.want(*part)
+		if !r.columns[k].IsNull || r.columns[k].how == member || r.columns[k].how == field {
+			p.want(*part)
+		}
 	}
 
 	p.spans, p.Bytes = p.spans[:0], 0
@@ -162,7 +166,7 @@ func (r *Reader) locate(i int64, p *Place) error {
 func (r *Reader) lacks(p *Place, c *column) error {
 	for _, f := range r.d.index.Fields {
 		if f.Name == c.parts[0] && f.Type != nil { // a column, which a table says it has
-			return r.wrong(p, c, needsOne(c.Type))
+			return r.wrong(p, c, c.needsOne())
 		}
 	}
 	var has []string
@@ -373,9 +377,12 @@ func (r *Reader) record(p *Place, buf []byte) error {
 	return nil
 }
 
-// value gives a column its value.
-func (r *Reader) value(p *Place, k int, buf []byte) error {
+// present gives a column its value, if there is one.
+func (r *Reader) present(p *Place, k int, buf []byte) error {
 	c, into, at := &r.columns[k], &p.values[k], p.chosen[k]
+	if c.how == nothing || c.how == field && into.Null || c.ofPart() && at.Field < 0 {
+		return c.needsOne()
+	}
 	switch c.how {
 	case key:
 		into.Bytes = []byte(r.d.keyOf(p.shard, p.in))
@@ -400,15 +407,30 @@ func (r *Reader) value(p *Place, k int, buf []byte) error {
 		return fits(c.Type, into)
 	case parsed:
 		return p.number(into, func(dst []byte) ([]byte, error) { return appendParsed(dst, p.of(at, buf), c.Type.DType) })
+	case decimal:
+		digits, err := r.d.digitsOf(p.of(at, buf))
+		if err != nil {
+			return err
+		}
+		return c.decimal(p, into, digits)
+	case codes:
+		return p.number(into, func(dst []byte) ([]byte, error) { return c.code(dst, p.of(at, buf)) })
 	case number:
+		if c.scaled {
+			digits, err := r.digitsIn(p, &p.wires.number[k])
+			if err == ErrNoValue {
+				return c.needsOne()
+			}
+			if err != nil {
+				return err
+			}
+			return c.decimal(p, into, digits)
+		}
 		return p.number(into, func(dst []byte) ([]byte, error) { return r.indexed(p, c.Type.DType, &p.wires.number[k], dst) })
 	}
 	found, err := c.member(p.of(at, buf))
-	if errors.Is(err, ErrNoValue) && c.Type.Kind == sample.Tensor && isFloat(c.Type.DType) {
-		return p.number(into, func(dst []byte) ([]byte, error) { return appendNull(dst, c.Type.DType) })
-	}
 	if err == ErrNoValue {
-		return needsOne(c.Type)
+		return c.needsOne()
 	}
 	if err != nil {
 		return err

@@ -110,7 +110,7 @@ func numberOf(s *index.Segment, name string) numbered {
 		return numbered{at: at, dtype: s.Ints[at].DType, some: s.Ints[at].Absent}
 	}
 	if at := slices.IndexFunc(s.Floats, of); at >= 0 {
-		return numbered{at: at, dtype: s.Floats[at].DType, real: true}
+		return numbered{at: at, dtype: s.Floats[at].DType, real: true, some: s.Floats[at].Absent}
 	}
 	return numbered{at: -1}
 }

@@ -100,7 +100,7 @@ func stepText(s recipe.Step) string {
 func schemaFields(s sample.Schema) []headrace.Field {
 	all := make([]headrace.Field, len(s))
 	for i, f := range s {
-		all[i] = headrace.Field{Name: f.Name, Kind: f.Type.Kind, DType: f.Type.DType, Shape: f.Type.Shape}
+		all[i] = headrace.Field{Name: f.Name, Kind: f.Type.Kind, DType: f.Type.DType, Shape: f.Type.Shape, Logical: f.Type.Logical}
 	}
 	return all
 }

@@ -132,7 +132,7 @@ const blocksTried = 100_000
 func blocksOf(ctx context.Context, d *shard.Dataset, fields input.FieldsFrom) (int64, error) {
 	var columns []shard.Column
 	for _, f := range fields {
-		columns = append(columns, shard.Column{From: f.From, Type: f.Type})
+		columns = append(columns, f.Column())
 	}
 	r, err := d.Select(ctx, columns...)
 	if err != nil {

@@ -21,6 +21,8 @@ type Field struct {
 	DType  tensor.DType `json:"dtype,omitempty"`  // of a tensor
 	Shape  tensor.Shape `json:"shape,omitzero"`   // of one row, [tensor.Unknown] for an extent that differs between batches; [] of a scalar
 	Offset int          `json:"offset,omitempty"` // bytes into the slot at which row 0 lies
+
+	Logical *sample.Logical `json:"logical,omitempty"` // what values stand for, as files say; nil: themselves
 }
 
 // Layout places the fields of a batch in a slot: one contiguous, aligned array for each
@@ -99,7 +101,7 @@ func (l Layout) of(schema sample.Schema, forms []Size) (Layout, error) {
 		default:
 			return Layout{}, fmt.Errorf("headrace: field %q is %v and cannot be batched", f.Name, f.Type)
 		}
-		l.Fields = append(l.Fields, Field{Name: f.Name, Kind: kind, DType: f.Type.DType, Shape: f.Type.Shape})
+		l.Fields = append(l.Fields, Field{Name: f.Name, Kind: kind, DType: f.Type.DType, Shape: f.Type.Shape, Logical: f.Type.Logical})
 	}
 
 	for _, o := range forms {

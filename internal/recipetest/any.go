@@ -14,6 +14,7 @@ import (
 	"github.com/headrace/headrace/op/input"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
 	"github.com/headrace/headrace/tensor"
 	"pgregory.net/rapid"
 )
@@ -225,6 +226,14 @@ func (d drawer) known(t *rapid.T, typ reflect.Type, steps int) any {
 			f := input.FieldFrom{Name: strings.ToValidUTF8(Text(t), ""), From: strings.ToValidUTF8(Text(t), "")}
 			if of := gives(t).Schema; len(of) > 0 {
 				f.Type = of[0].Type
+			}
+			switch rapid.IntRange(0, 3).Draw(t, "null") {
+			case 0:
+				f.Null = &shard.Null{Text: strings.ToValidUTF8(Text(t), ""), Quoted: true}
+			case 1:
+				f.Null = &shard.Null{Text: rapid.SampledFrom([]string{"0", "-1.5", "true", "[]", "1e9"}).Draw(t, "value")}
+			case 2:
+				f.Type, f.IsNull = sample.Type{}, true
 			}
 			return f
 		}))

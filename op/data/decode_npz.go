@@ -101,6 +101,11 @@ func (d *DecodeNPZ) Check(in sample.Schema) (sample.Schema, error) {
 			errs = append(errs, recipe.Wrong("gives", "has %q as %v: arrays are numbers, \"text\" or \"object\"", f.Name, f.Type))
 		}
 	}
+	for _, f := range d.Fields {
+		if f.Null != nil || f.IsNull {
+			errs = append(errs, recipe.Wrong("fields", "has a value for null for %q, and arrays have no nulls", f.Name))
+		}
+	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}

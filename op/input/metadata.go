@@ -131,7 +131,7 @@ func (m *metadata) choose(ctx context.Context, set *shard.Dataset, fields Fields
 		}
 	}
 	for _, f := range fields {
-		m.columns = append(m.columns, shard.Column{From: f.From, Type: f.Type})
+		m.columns = append(m.columns, f.Column())
 	}
 	for _, f := range schema {
 		if fields == nil && f.Name != fileName {

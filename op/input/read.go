@@ -15,6 +15,7 @@ import (
 	"github.com/headrace/headrace/internal/rawjson"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard"
 )
 
 var _ = Ops.Add(recipe.NewOp[ReadShards]("read", recipe.Source,
@@ -36,8 +37,8 @@ func (*ReadShards) Docs() map[string]string {
 	return map[string]string{
 		"from": "patterns have *, ?, […], ** and braces; a folder is all its shards",
 		"fields": "what each field is in the files: the name of a part or column, \"json.caption\" for a member " +
-			"of JSON, \"jpg;png\" for the first that exists, or [name, type], with a type as for gives of map; or " +
-			"a list of names. By default everything; in tar files images are \"bytes\" then, and cls is \"label\"",
+			"of JSON, \"jpg;png\" for the first that exists, or [name, type], with a type as for gives of map; " +
+			"[name, type, value] with the value for null, and [name, \"is_null\"] whether it is null; or a list of names. By default everything; in tar files images are \"bytes\" then, and cls is \"label\"",
 		"errors": "text that is not UTF-8: strict, the default: bad samples; replace: U+FFFD, as in Python",
 		"gives":  "the fields' types, if known without reading the files; by default read from them",
 	}
@@ -167,6 +168,17 @@ type FieldFrom struct {
 	Name string
 	From string
 	Type sample.Type // the zero Type: what is in the files tells
+	Null *shard.Null // the value of samples that have none; nil: not said
+
+	IsNull bool // it is whether a sample has none
+}
+
+// isNull is what stands for a type of what is whether a sample has no value.
+const isNull = "is_null"
+
+// Column is the field as a set of files has it.
+func (f FieldFrom) Column() shard.Column {
+	return shard.Column{From: f.From, Type: f.Type, Null: f.Null, IsNull: f.IsNull}
 }
 
 // FieldsFrom are the fields of samples. In JSON they are an object, or a list of the
@@ -203,7 +215,7 @@ func (f FieldsFrom) Check() error {
 
 // Takes implements [recipe.Taker].
 func (*FieldsFrom) Takes() string {
-	return `an object like {"bytes": "jpg", "label": ["cls", "int64"]}, or a list of names`
+	return `an object like {"bytes": "jpg", "label": ["cls", "int64"], "age": ["age", "float32", 0]}, or a list of names`
 }
 
 // JSONSchema implements [recipe.Schemer].
@@ -211,7 +223,9 @@ func (*FieldsFrom) JSONSchema() map[string]any {
 	name := jsonschema.OrVariable(jsonschema.Scalar("string"))
 	gives := new(recipe.Gives).JSONSchema()["additionalProperties"].(map[string]any)["anyOf"].([]any)
 	typed := map[string]any{"type": "array", "prefixItems": []any{name,
-		map[string]any{"anyOf": []any{jsonschema.Scalar("string"), gives[1]}}}, "minItems": 2, "maxItems": 2}
+		map[string]any{"anyOf": []any{jsonschema.Scalar("string"), gives[1], map[string]any{"type": "null"}}},
+		map[string]any{"anyOf": []any{jsonschema.Scalar("string"), jsonschema.Scalar("number"), jsonschema.Scalar("boolean"),
+			map[string]any{"type": "array", "maxItems": 0}}}}, "minItems": 2, "maxItems": 3}
 	return map[string]any{"anyOf": []any{
 		map[string]any{"type": "object", "additionalProperties": map[string]any{"anyOf": []any{name, typed}}, "minProperties": 1},
 		map[string]any{"type": "array", "items": name, "minItems": 1},
@@ -226,26 +240,43 @@ func (f FieldsFrom) MarshalJSON() ([]byte, error) {
 			b = append(b, ',')
 		}
 		b = append(rawjson.AppendQuote(b, one.Name), ':')
-		if one.Type.Kind == 0 {
+		if one.Type.Kind == 0 && one.Null == nil && !one.IsNull {
 			b = rawjson.AppendQuote(b, one.From)
 			continue
 		}
 		b = append(rawjson.AppendQuote(append(b, '['), one.From), ',')
-		if len(one.Type.Shape) == 0 {
-			b = append(rawjson.AppendQuote(b, one.Type.String()), ']')
-			continue
-		}
-		name := one.Type.DType.String()
-		if one.Type.Kind != sample.Tensor {
-			name = one.Type.Kind.String()
-		}
-		t, err := json.Marshal(recipe.GivenArray{DType: name, Shape: recipe.Extents(one.Type.Shape)})
+		t, err := one.kind()
 		if err != nil {
 			return nil, err
 		}
-		b = append(append(b, t...), ']')
+		b = append(b, t...)
+		switch {
+		case one.Null == nil:
+		case one.Null.Quoted:
+			b = rawjson.AppendQuote(append(b, ','), one.Null.Text)
+		default:
+			b = append(append(b, ','), one.Null.Text...)
+		}
+		b = append(b, ']')
 	}
 	return append(b, '}'), nil
+}
+
+// kind is the type in JSON.
+func (f FieldFrom) kind() ([]byte, error) {
+	switch {
+	case f.IsNull:
+		return rawjson.AppendQuote(nil, isNull), nil
+	case f.Type.Kind == 0:
+		return []byte("null"), nil
+	case len(f.Type.Shape) == 0:
+		return rawjson.AppendQuote(nil, f.Type.As(nil).String()), nil
+	}
+	name := f.Type.DType.String()
+	if f.Type.Kind != sample.Tensor {
+		name = f.Type.Kind.String()
+	}
+	return json.Marshal(recipe.GivenArray{DType: name, Shape: recipe.Extents(f.Type.Shape)})
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote, or a list of names.
@@ -296,18 +327,39 @@ func readFieldFrom(name string, v rawjson.Value) (one FieldFrom, err error) {
 				}
 				one.From, err = rawjson.Unquote(e)
 			case 1:
-				one.Type, err = typeNamed(e)
+				if one.IsNull = string(e) == `"`+isNull+`"`; !one.IsNull && e.Kind() != rawjson.Null {
+					one.Type, err = typeNamed(e)
+				}
+			case 2:
+				one.Null, err = readNull(e)
 			}
 			if err != nil {
 				return one, rawjson.ErrKind
 			}
 		}
-		if n != 2 {
+		if n != 2 && n != 3 || n == 2 && one.Type.Kind == 0 && !one.IsNull || one.IsNull && one.Null != nil {
 			return one, rawjson.ErrKind
 		}
 		return one, nil
 	}
 	return one, rawjson.ErrKind
+}
+
+// readNull reads a value for null.
+func readNull(v rawjson.Value) (*shard.Null, error) {
+	switch v.Kind() {
+	case rawjson.Text:
+		text, err := rawjson.Unquote(v)
+		return &shard.Null{Text: text, Quoted: true}, err
+	case rawjson.Number, rawjson.Bool:
+		return &shard.Null{Text: string(v)}, nil
+	case rawjson.List:
+		for range v.Elements() {
+			return nil, rawjson.ErrKind
+		}
+		return &shard.Null{Text: "[]"}, nil
+	}
+	return nil, rawjson.ErrKind
 }
 
 // typeNamed reads a type as gives has it, or the name of a type of numbers.

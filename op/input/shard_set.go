@@ -73,7 +73,7 @@ func (s *ShardSet) choose(ctx context.Context) error {
 	}
 
 	for _, f := range fields {
-		s.columns = append(s.columns, shard.Column{From: f.From, Type: f.Type})
+		s.columns = append(s.columns, f.Column())
 	}
 	var err error
 	selected := s.Set.Select

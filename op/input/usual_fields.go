@@ -76,10 +76,11 @@ var errNoFields = errors.New("nothing to read")
 // gap is the reason not to read a field with all others.
 type gap struct {
 	why     string
-	missing bool // some samples lack it, and the others can be read
-	typed   bool // a table says that it is there
-	whole   bool // it has whole numbers
-	empty   bool // no sample has it
+	missing bool   // some samples lack it, and the others can be read
+	typed   bool   // a table says that it is there
+	whole   bool   // it has whole numbers
+	empty   bool   // no sample has it
+	fill    string // a value of its type, as Python writes it
 }
 
 // gapsOf are the fields that cannot be read, or that not all samples have.
@@ -91,7 +92,7 @@ func gapsOf(set *shard.Dataset) (map[string]gap, error) {
 	}
 
 	for name, why := range x.Mixed {
-		if slices.ContainsFunc(x.Numbers, func(f index.Field) bool { return f.Name == name }) {
+		if slices.ContainsFunc(x.Numbers, func(f index.Field) bool { return f.Name == name }) && set.Convertible(name) {
 			why += ": give the type it should be in fields"
 		}
 		all[name] = gap{why: why}
@@ -107,9 +108,12 @@ func gapsOf(set *shard.Dataset) (map[string]gap, error) {
 	for name, g := range records {
 		all[name] = gap{why: g.Why}
 		if g.Why == "" {
-			i := schema.Find(name)
+			i, fill := schema.Find(name), ""
+			if i >= 0 {
+				fill = shard.Filling(schema[i].Type)
+			}
 			whole := i >= 0 && isWhole(&schema[i].Type) && schema[i].Type.DType != tensor.Bool
-			all[name] = gap{missing: true, typed: true, whole: whole, empty: g.Has == 0,
+			all[name] = gap{missing: true, typed: true, whole: whole, empty: g.Has == 0, fill: fill,
 				why: fmt.Sprintf("in %d of the first %s", g.Of-g.Has, words.Plural(g.Of, "record"))}
 		}
 	}
@@ -128,6 +132,7 @@ func gapsOf(set *shard.Dataset) (map[string]gap, error) {
 				return nil, err
 			}
 			g.why = fmt.Sprintf("in %d of %d samples%s", set.Len()-f.Samples, set.Len(), where)
+			g.fill = shard.Filling(*f.Type)
 		}
 		all[f.Name] = g
 	}
@@ -183,8 +188,12 @@ func (g gap) of(name string) error {
 	case !g.typed:
 		return fmt.Errorf("%w: %q is %s", shard.ErrNoField, name, g.why)
 	case g.whole:
-		return fmt.Errorf("%w: %q: %s; read as float64 it is NaN there: fields={%q: (%q, \"float64\")}",
-			shard.ErrNoValue, name, g.why, name, name)
+		return fmt.Errorf("%w: %q: %s; read as float64 it is NaN there, fields={%q: (%q, \"float64\")}, "+
+			"or give a value for it, fields={%q: (%q, None, %s)}",
+			shard.ErrNoValue, name, g.why, name, name, name, name, g.fill)
+	case g.fill != "":
+		return fmt.Errorf("%w: %q: %s; give a value for it, as in fields={%q: (%q, None, %s)}",
+			shard.ErrNoValue, name, g.why, name, name, g.fill)
 	}
 	return fmt.Errorf("%w: %q: %s", shard.ErrNoValue, name, g.why)
 }

@@ -182,6 +182,9 @@ func (b *batch) numbers(f *field, data buffer, null []bool, rows int) error {
 	if f.meaning == asInt {
 		f.values.absent = null
 	}
+	if f.width > 8 {
+		return b.decimals(f, data, null, rows)
+	}
 	raw, err := b.integers(f, data, rows)
 	if err != nil {
 		return err
@@ -196,6 +199,28 @@ func (b *batch) numbers(f *field, data buffer, null []bool, rows int) error {
 		default:
 			f.values.floats = append(f.values.floats, toFloat(n, f.width))
 		}
+	}
+	if f.meaning == asFloat {
+		f.values.absent = null
+	}
+	return nil
+}
+
+// decimals reads wide decimals that have no more digits than an int64.
+func (b *batch) decimals(f *field, data buffer, null []bool, rows int) error {
+	raw, err := b.raw(data, int64(rows)*int64(f.width))
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		v := raw[i*f.width:][:f.width]
+		n := int64(binary.LittleEndian.Uint64(v))
+		for _, c := range v[8:] {
+			if c != byte(n>>63) && (null == nil || !null[i]) {
+				return b.wrong("value %d has more digits than %s", i, f.logical)
+			}
+		}
+		f.values.ints = append(f.values.ints, n)
 	}
 	return nil
 }
@@ -326,7 +351,7 @@ func (b *batch) indexed(f *field, data buffer, null []bool, rows int) error {
 		return err
 	}
 	v, have := &f.values, dict.count(f.meaning) // two fields may claim one dictionary, and differ in kind
-	if f.meaning == asInt && (null != nil || dict.absent != nil) {
+	if (f.meaning == asInt || f.meaning == asFloat) && (null != nil || dict.absent != nil) {
 		v.absent = make([]bool, rows)
 	}
 	for i := range rows {
@@ -340,6 +365,7 @@ func (b *batch) indexed(f *field, data buffer, null []bool, rows int) error {
 			v.absent[i] = true
 			v.ints = append(v.ints, 0)
 		case missing && f.meaning == asFloat:
+			v.absent[i] = true
 			v.floats = append(v.floats, index.Missing)
 		case missing:
 			v.spans = append(v.spans, span{at: -1})

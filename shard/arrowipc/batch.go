@@ -10,6 +10,8 @@ type batch struct {
 	variadic []byte
 	codec    uint64 // 0: none
 	steps    int64  // that lists in lists took
+	named    bool   // it is a dictionary, of which the names are wanted
+	bases    []base // of its buffers
 }
 
 func (s *scan) newBatch(m message, t table) (*batch, error) {

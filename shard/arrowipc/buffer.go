@@ -93,8 +93,17 @@ func (b *batch) raw(buf buffer, n int64) ([]byte, error) {
 	return all, nil
 }
 
+// base is where the bytes of a buffer begin for parts.
+type base struct {
+	at, size int64
+	buf      buffer
+}
+
 // base returns where the bytes of a buffer begin for parts, and how many they are.
 func (b *batch) base(buf buffer) (at, size int64, err error) {
+	if b.named {
+		defer func() { b.bases = append(b.bases, base{at, size, buf}) }()
+	}
 	if !b.blocks {
 		return buf.at, buf.n, nil
 	}

@@ -5,14 +5,22 @@ import (
 	"context"
 	"encoding/binary"
 
+	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/shard"
 	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/internal/names"
 )
 
 // Format is Arrow's IPC format, as files and as streams. It is a [shard.Referring].
 type Format struct{}
 
-var _ shard.Referring = Format{}
+var (
+	_ shard.Referring = Format{}
+	_ shard.Reversed  = Format{}
+)
+
+// Reversed implements [shard.Reversed].
+func (Format) Reversed() {}
 
 // Name returns "arrow".
 func (Format) Name() string { return "arrow" }
@@ -34,7 +42,7 @@ func (Format) Begins(head []byte) bool {
 
 // Scan finds the rows. It reads offsets, nulls and numbers, and no values of bytes.
 func (Format) Scan(ctx context.Context, f shard.File, found *index.Builder) error {
-	s := &scan{ctx: ctx, f: f, found: found, dictionaries: map[int64]*values{}}
+	s := &scan{ctx: ctx, f: f, found: found, dictionaries: map[int64]*values{}, names: map[int64]*names.Set{}}
 	messages, err := s.messages()
 	if err != nil {
 		return err
@@ -51,8 +59,12 @@ func (Format) Scan(ctx context.Context, f shard.File, found *index.Builder) erro
 		}
 	}
 	walkLeaves(s.schema, func(f *field) {
-		if f.meaning == asList && f.refused == "" {
+		switch {
+		case f.refused != "":
+		case f.meaning == asList:
 			found.Type(f.name, f.listType())
+		case f.meaning == asText && f.dictionary != nil:
+			found.Type(f.name, sample.TextType.As(s.logicalOf(f)))
 		}
 	})
 	return ctx.Err()

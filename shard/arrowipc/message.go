@@ -9,6 +9,7 @@ import (
 
 	"github.com/headrace/headrace/shard"
 	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/internal/names"
 )
 
 // scan is under way through a shard.
@@ -23,6 +24,7 @@ type scan struct {
 	schema       []*field
 	hasSchema    bool
 	dictionaries map[int64]*values
+	names        map[int64]*names.Set // of dictionaries of text
 }
 
 // message is where a message is. Its metadata is read again when its turn comes, as all

@@ -1,6 +1,12 @@
 package arrowipc
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/shard/internal/names"
+)
 
 // message reads a message.
 func (s *scan) message(m message) error {
@@ -53,9 +59,15 @@ func (s *scan) dictionary(b *batch, id int64, more bool) error {
 	f.values = values{}
 	f.dictionary = nil
 
+	b.named = f.meaning == asText
 	s.column = fmt.Sprintf("dictionary %d: ", id)
 	if err := b.array(f, nil, nil, b.rows); err != nil {
 		return err
+	}
+	if b.named && f.refused == "" {
+		if err := b.name(id, f.values.spans); err != nil {
+			return err
+		}
 	}
 	s.column = ""
 	v := f.values
@@ -66,6 +78,51 @@ func (s *scan) dictionary(b *batch, id int64, more bool) error {
 	}
 	s.dictionaries[id] = &v
 	return nil
+}
+
+// name collects the texts of a dictionary.
+func (b *batch) name(id int64, texts []span) error {
+	set := b.names[id]
+	if set == nil {
+		set = new(names.Set)
+		b.names[id] = set
+	}
+	size := int64(0)
+	for _, s := range texts {
+		size += s.n
+	}
+	if size > names.MostBytes || len(texts) > names.Most {
+		set.TooBig = true
+		return nil
+	}
+
+	raw := make([][]byte, len(b.bases))
+	for _, s := range texts {
+		if s.at < 0 {
+			continue
+		}
+		k := slices.IndexFunc(b.bases, func(of base) bool { return s.at >= of.at && s.n <= of.size-(s.at-of.at) })
+		if k < 0 {
+			return b.wrong("a text is in none of its buffers")
+		}
+		if raw[k] == nil {
+			var err error
+			if raw[k], err = b.raw(b.bases[k].buf, b.bases[k].size); err != nil {
+				return err
+			}
+		}
+		set.Add(raw[k][s.at-b.bases[k].at:][:s.n])
+	}
+	return nil
+}
+
+// logicalOf is what the text of a dictionary is besides.
+func (s *scan) logicalOf(f *field) *sample.Logical {
+	set := s.names[f.id]
+	if set == nil || set.TooBig {
+		return nil
+	}
+	return &sample.Logical{Name: sample.Dictionary, Names: set.All}
 }
 
 // dictionaryOf returns the field that a dictionary's values are of.
@@ -90,7 +147,7 @@ func (s *scan) emit(rows int) error {
 	var leaves []*field
 	var names [][]byte
 	walkLeaves(s.schema, func(f *field) {
-		if f.refused == "" {
+		if f.refused == "" && !f.empty {
 			leaves = append(leaves, f)
 			names = append(names, []byte(f.name))
 		}
@@ -107,7 +164,11 @@ func (s *scan) emit(rows int) error {
 					s.found.Int(f.name, v.ints[row])
 				}
 			case asFloat:
-				s.found.Float(f.name, v.floats[row])
+				if v.absent != nil && v.absent[row] {
+					s.found.NoFloat(f.name)
+				} else {
+					s.found.Float(f.name, v.floats[row])
+				}
 			default:
 				if p := v.spans[row]; p.at >= 0 {
 					s.found.Part(names[i], p.at, p.n)

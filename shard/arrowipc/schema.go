@@ -3,6 +3,7 @@ package arrowipc
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/shard"
@@ -12,7 +13,7 @@ import (
 )
 
 const (
-	decimalsAreRefused = "decimals are not supported"
+	decimalsAreRefused = "it is a list of decimals, and only lists of numbers and of text have a place in a batch: write floats"
 	bytesAreRefused    = "it is a list of bytes, and only lists of numbers and of text have a place in a batch"
 	viewsAreRefused    = "it is a list of views of text: write it as a list of string"
 )
@@ -43,6 +44,7 @@ const (
 	asFloat
 	asList // of numbers, as a leaf in lists
 	asTexts
+	asDecimal // with more digits than an int64 has
 )
 
 // field is a node of the schema.
@@ -50,7 +52,9 @@ type field struct {
 	name     string
 	layout   layout
 	meaning  meaning
-	width    int // of a value
+	width    int    // of a value
+	logical  string // what values stand for; "": themselves
+	empty    bool   // all are null, and there are no buffers
 	unsigned bool
 	skipped  int  // buffers of a list besides validity
 	invalid  bool // lists: there is no buffer of validity
@@ -60,6 +64,8 @@ type field struct {
 	sizes    layout // of a list: offsets32, offsets64, views of either size, or noBuffers where it is fixed
 	long     bool   // the sizes and offsets of views have 8 bytes
 	elements int    // of each list, or Unknown
+
+	tensor []int // the shape of each list, which is a tensor; nil: it is a list
 
 	kind  tensor.DType // of numbers in lists
 	said  []int        // extents that the one who wrote it says
@@ -125,7 +131,7 @@ func isList(kind int) bool {
 }
 
 func (r *schemaReader) field(t table, name string, depth int) *field {
-	f := &field{name: name, said: arrayOf(t)}
+	f := &field{name: name, said: arrayOf(t), logical: logical(int(t.byte(2)), t.table(3))}
 	if inner := t.tables(5); isList(int(t.byte(2))) && len(inner) == 1 {
 		r.count++
 		if r.count > mostFields || depth >= maxDepth {
@@ -137,13 +143,19 @@ func (r *schemaReader) field(t table, name string, depth int) *field {
 		f.children = r.fields(inner, f.name+".", depth+1)
 	}
 	f.understand(int(t.byte(2)), t.table(3))
+	if shape, why := tensorOf(t); why != "" {
+		f.refused = why
+	} else {
+		f.tensor = shape
+	}
 	if f.layout == noBuffers && int(t.byte(2)) != typeNull {
 		r.unknown = f
 	}
 	if d := t.table(4); d.at > 0 {
 		// Its values are in other messages, and the batches have indexes of them.
 		values := *f
-		*f = field{name: f.name, dictionary: &values, id: d.int64(0), layout: fixedWidth, meaning: values.meaning, refused: values.refused}
+		*f = field{name: f.name, dictionary: &values, id: d.int64(0), layout: fixedWidth, meaning: values.meaning, refused: values.refused,
+			logical: values.logical}
 		f.width, f.unsigned = 4, false
 		if kind := d.table(1); kind.at > 0 {
 			f.width, f.unsigned = int(kind.int32(0, 0))/8, kind.byte(1) == 0
@@ -152,7 +164,7 @@ func (r *schemaReader) field(t table, name string, depth int) *field {
 			f.refused = "its dictionary has values of several fields"
 		}
 	}
-	if f.refused == "" && (f.meaning == asInt || f.meaning == asFloat) && !f.dtype().Valid() {
+	if f.refused == "" && (f.meaning == asInt || f.meaning == asFloat) && !f.number().Valid() {
 		f.refused = fmt.Sprintf("its numbers are said to have %d bytes", f.width)
 	}
 	if f.layout == fixedWidth && (f.width < 1 || f.width > 1<<20) {
@@ -167,7 +179,7 @@ func (r *schemaReader) field(t table, name string, depth int) *field {
 func (f *field) understand(kind int, t table) {
 	switch kind {
 	case typeNull:
-		f.layout, f.refused = noBuffers, "it has no values at all (type null)"
+		f.layout, f.meaning, f.empty = noBuffers, asText, true
 	case typeInt:
 		f.fixed(asInt, int(t.int32(0, 0))/8)
 		f.unsigned = t.byte(1) == 0
@@ -195,6 +207,8 @@ func (f *field) understand(kind int, t table) {
 		f.layout, f.meaning = views, asText
 	case typeFixedBinary:
 		f.fixed(asBytes, int(t.int32(0, 0)))
+	case typeDecimal:
+		f.decimal(t)
 	case typeStruct:
 		f.layout = children
 	default:
@@ -202,7 +216,29 @@ func (f *field) understand(kind int, t table) {
 	}
 }
 
-// dtype is the type of numbers.
+// decimal understands decimals.
+func (f *field) decimal(t table) {
+	digits, scale, width := t.int32(0, 0), t.int32(1, 0), t.int32(2, 128)/8
+	f.fixed(asDecimal, int(width))
+	if digits <= MostDigits {
+		f.meaning = asInt
+	}
+	most := map[int32]int32{4: 9, 8: 18, 16: 38, 32: 76}[width]
+	if digits < 1 || digits > most || scale > 76 || scale < -76 {
+		f.refused = fmt.Sprintf("its type, %s, is not valid", f.logical)
+	}
+}
+
+// number is the type of numbers that are no lists. Times are int64 whatever their width
+// is, as NumPy's are.
+func (f *field) number() tensor.DType {
+	if f.logical != "" {
+		return tensor.Int64
+	}
+	return f.dtype()
+}
+
+// dtype is the type of numbers as they are stored.
 func (f *field) dtype() tensor.DType {
 	if f.dictionary != nil {
 		return f.dictionary.dtype()
@@ -234,8 +270,6 @@ func (f *field) fixed(m meaning, width int) { f.layout, f.meaning, f.width = fix
 func (f *field) nested(kind int, t table) {
 	f.layout = lists
 	switch kind {
-	case typeDecimal:
-		f.skipped, f.refused = 1, decimalsAreRefused
 	case typeInterval:
 		f.skipped, f.refused = 1, "intervals are not supported"
 	case typeList, typeLargeList:
@@ -268,9 +302,9 @@ func (f *field) ofRuns() {
 		return
 	}
 	ends, of := f.children[0], f.children[1]
-	f.meaning = of.meaning
+	f.meaning, f.logical = of.meaning, of.logical
 	switch {
-	case f.meaning == asNothing, of.layout == runs,
+	case f.meaning == asNothing, of.layout == runs, of.empty,
 		ends.meaning != asInt, ends.layout != fixedWidth, ends.dictionary != nil:
 		f.layout, f.refused = lists, "runs of such values are not supported"
 	}
@@ -290,8 +324,15 @@ func inLists(all []*field, axes, said []int) {
 		case f.layout == children:
 			inLists(f.children, axes, f.said)
 		case f.layout == lists:
+			for _, c := range f.children {
+				c.tensor = f.tensor
+			}
 			inLists(f.children, append(axes[:len(axes):len(axes)], f.elements), f.said)
 		case len(axes) == 0:
+		case f.empty:
+			f.refused = "its lists have no values at all (type null)"
+		case strings.HasPrefix(f.logical, "decimal"):
+			f.refused = decimalsAreRefused
 		case f.dictionary != nil || f.layout == runs:
 			f.refused = "it is a list of values in a dictionary or of runs: write it without"
 		case f.meaning == asText:
@@ -331,7 +372,10 @@ func (f *field) listType() sample.Type {
 	if f.meaning == asTexts {
 		return sample.Type{Kind: sample.Text, Shape: slices.Repeat([]int{tensor.Unknown}, len(f.shape))}
 	}
-	t := sample.TensorType(f.kind, f.shape...)
+	t := f.typeOf(sample.TensorType(f.kind, f.shape...))
+	if f.tensor != nil {
+		t.Shape = append(t.Shape[:len(t.Shape)-1], f.tensor...)
+	}
 	said := len(f.said) == len(t.Shape) && !f.apart
 	for axis, n := range t.Shape {
 		if said && n < 0 && f.said[axis] > 0 {
@@ -365,11 +409,13 @@ func announce(all []*field, found *index.Builder) {
 			found.Type(f.name, sample.TextType)
 		case f.meaning == asBytes:
 			found.Type(f.name, sample.BytesType)
+		case f.meaning == asDecimal:
+			found.Type(f.name, f.typeOf(sample.TextType))
 		case f.meaning == asTexts:
 			found.Type(f.name, f.listType())
 		case f.meaning == asList: // whose shape is known when all were seen
 		case f.meaning == asInt || f.meaning == asFloat:
-			found.Type(f.name, sample.TensorType(f.dtype()))
+			found.Type(f.name, f.typeOf(sample.TensorType(f.number())))
 		}
 	})
 }

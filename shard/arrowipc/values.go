@@ -5,7 +5,7 @@ package arrowipc
 type values struct {
 	spans   []span
 	ints    []int64
-	absent  []bool // of ints, rows without one; nil: there are none
+	absent  []bool // of ints or floats, rows without one; nil: there are none
 	floats  []float64
 	refused string // of a dictionary
 }
@@ -39,6 +39,9 @@ func (v *values) take(m meaning, of *values, k int) {
 		}
 		v.ints = append(v.ints, of.ints[k])
 	case asFloat:
+		if of.absent != nil {
+			v.absent[len(v.floats)] = of.absent[k]
+		}
 		v.floats = append(v.floats, of.floats[k])
 	default:
 		v.spans = append(v.spans, of.spans[k])
@@ -49,9 +52,10 @@ func (v *values) take(m meaning, of *values, k int) {
 func (v *values) join(more *values) {
 	v.spans = append(v.spans, more.spans...)
 	if v.absent != nil || more.absent != nil {
-		v.absent = append(v.absent, make([]bool, len(v.ints)-len(v.absent))...)
+		have := len(v.ints) + len(v.floats)
+		v.absent = append(v.absent, make([]bool, have-len(v.absent))...)
 		v.absent = append(v.absent, more.absent...)
-		v.absent = append(v.absent, make([]bool, len(v.ints)+len(more.ints)-len(v.absent))...)
+		v.absent = append(v.absent, make([]bool, have+len(more.ints)+len(more.floats)-len(v.absent))...)
 	}
 	v.ints = append(v.ints, more.ints...)
 	v.floats = append(v.floats, more.floats...)

@@ -43,7 +43,7 @@ type Builder struct {
 	Ends    []int  // of samples, in Parts
 	Ints    map[string][]int64
 	Floats  map[string][]float64
-	Absent  map[string][]int64     // samples that have none of Ints, in order
+	Absent  map[string][]int64     // samples that have none of Ints or Floats, in order
 	Types   map[string]sample.Type // of parts and numbers; those that are not in it are bytes, int64 and float64
 	Header  []byte                 // what Parse needs besides a record: see shard.Headed
 	Refused map[string]string      // fields that cannot be read, and why
@@ -95,6 +95,10 @@ func (b *Builder) Int(name string, v int64) {
 // None says that the sample that was begun last has none of the numbers of Int.
 func (b *Builder) None(name string) {
 	b.Int(name, 0)
+	b.absent(name)
+}
+
+func (b *Builder) absent(name string) {
 	if b.Absent == nil {
 		b.Absent = map[string][]int64{}
 	}
@@ -111,6 +115,13 @@ func (b *Builder) Float(name string, v float64) {
 		b.Floats = map[string][]float64{}
 	}
 	b.Floats[name] = append(upTo(b.Floats[name], b.Len()-1), v)
+}
+
+// NoFloat is None of the numbers of Float: it is read as NaN, and told from a NaN that is
+// in the file.
+func (b *Builder) NoFloat(name string) {
+	b.Float(name, Missing)
+	b.absent(name)
 }
 
 // Refuse says that samples have a field which cannot be read, and why. The others can;

@@ -22,7 +22,7 @@ const Suffix = ".hri"
 
 // magic begins an index file, with the version of its form and of what formats find: it
 // changes with either.
-const magic = "headrace shards 3\n"
+const magic = "headrace shards 4\n"
 
 // Shard is what an index says of a shard.
 type Shard struct {
@@ -101,6 +101,7 @@ const trailer = 12
 
 // Close writes what is known of the shards.
 func (w *Writer) Close() error {
+	w.fields.settle()
 	dst := appendText(nil, w.format)
 	dst = binary.AppendUvarint(dst, uint64(len(w.fields.fields)))
 	for _, f := range w.fields.fields {

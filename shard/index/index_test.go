@@ -40,7 +40,8 @@ func odd(r *rand.Rand, n int) *Builder {
 	b := &Builder{Header: []byte("a header"), Refused: map[string]string{"picture": "no reason"}}
 	b.Type("vector", sample.TensorType(tensor.Float32, 3, tensor.Unknown))
 	b.Type("caption", sample.TextType)
-	b.Type("small", sample.TensorType(tensor.Int8))
+	b.Type("small", sample.TensorType(tensor.Int8).As(&sample.Logical{Name: "date32[day]"}))
+	b.Type("a", sample.TextType.As(&sample.Logical{Name: sample.Dictionary, Names: []string{"x", "", "y"}}))
 	b.Type("score", sample.TensorType(tensor.Float32))
 	for range r.IntN(400) {
 		b.Block(Block{r.Int64N(1 << 40), r.Int64N(1 << 20), r.Int64N(1 << 16), r.Uint64N(1 << 42)})
@@ -66,6 +67,8 @@ func odd(r *rand.Rand, n int) *Builder {
 		}
 		if i%5 == 0 {
 			b.Float("score", r.NormFloat64())
+		} else if i%7 == 0 {
+			b.NoFloat("score")
 		}
 	}
 	return b
@@ -86,6 +89,9 @@ func compare(t *testing.T, b *Builder, s *Segment) {
 		}
 		for k, number := range s.Ints {
 			name := number.Name
+			if !number.Logical.Equal(b.Types[name].Logical) {
+				t.Fatalf("%v stands for %v, want %v", number, number.Logical, b.Types[name].Logical)
+			}
 			none, err := s.None(i, k)
 			if want := slices.Contains(b.Absent[name], int64(i)); err != nil || none != want || b.Types[name].Kind != 0 && number.DType != b.Types[name].DType {
 				t.Fatalf("sample %d: %v %v, want %v: %v", i, number, none, want, err)
@@ -104,8 +110,12 @@ func compare(t *testing.T, b *Builder, s *Segment) {
 			if i < len(b.Floats[name]) {
 				want = b.Floats[name][i]
 			}
-			if got, err := s.Float(i, k); err != nil || got != want {
+			if got, err := s.Float(i, k); err != nil || got != want && (got == got || want == want) {
 				t.Fatalf("sample %d: %v, want %v: %v", i, got, want, err)
+			}
+			none, err := s.NoFloat(i, k)
+			if want := slices.Contains(b.Absent[name], int64(i)); err != nil || none != want {
+				t.Fatalf("sample %d: %v %v, want %v: %v", i, number, none, want, err)
 			}
 		}
 	}

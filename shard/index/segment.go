@@ -23,7 +23,7 @@ type Segment struct {
 	Refused map[string]string // fields that cannot be read, and why
 
 	samples int
-	absent  []int   // places in Ints of numbers that not all samples have
+	absent  []int   // of numbers that not all samples have, their places in Ints, or behind these in Floats
 	shapes  [][]int // lists of fields that samples have, in the order in which they are in the file
 	columns bool    // parts follow that of the same field, in the sample before
 	align   int64   // of parts
@@ -40,6 +40,7 @@ type Number struct {
 	DType   tensor.DType // as it is in the file
 	Samples int64        // that have it
 	Absent  bool         // some have none
+	Logical *sample.Logical
 }
 
 // Field is a part that samples of a shard have.
@@ -85,7 +86,7 @@ type encoder struct {
 	shapeOf    []int64 // by sample; nil: all have the first
 	ints       []string
 	floats     []string
-	absent     []string  // of ints
+	absent     []string  // of ints, and then of floats
 	absentRows [][]int64 // of these, those that are still to be written
 	columns    bool
 	align      int64
@@ -118,7 +119,12 @@ func (e *encoder) shapesOf() {
 			e.shapeOf[i] = n
 		}
 	}
-	e.ints, e.floats, e.absent = sortedNames(e.b.Ints), sortedNames(e.b.Floats), sortedNames(e.b.Absent)
+	e.ints, e.floats = sortedNames(e.b.Ints), sortedNames(e.b.Floats)
+	for _, name := range slices.Concat(e.ints, e.floats) {
+		if len(e.b.Absent[name]) > 0 {
+			e.absent = append(e.absent, name)
+		}
+	}
 }
 
 // withoutParts are the fields that some sample could have, and none has.
@@ -265,10 +271,18 @@ func (e *encoder) header() {
 	if e.numbersDiffer() {
 		mode |= modeNumbers
 	}
+	if e.numbersMean() {
+		mode |= modeLogical
+	}
 	dst = append(dst, mode)
 	dst = binary.AppendUvarint(dst, uint64(e.align))
 	if mode&modeNumbers != 0 {
 		dst = e.numbers(dst)
+	}
+	if mode&modeLogical != 0 {
+		for _, name := range e.ints {
+			dst = appendLogical(dst, e.b.Types[name].Logical)
+		}
 	}
 	e.dst = binary.AppendUvarint(dst, uint64(len(b.Blocks)))
 }
@@ -277,6 +291,7 @@ func (e *encoder) header() {
 const (
 	modeColumns = 1 << iota // parts are foreseen by their columns
 	modeNumbers             // the types of numbers follow, and which of them not all samples have
+	modeLogical             // what whole numbers stand for follows
 )
 
 // numbersDiffer tells whether there are other numbers than int64 and float64 of all
@@ -295,6 +310,11 @@ func (e *encoder) numbersDiffer() bool {
 	return len(e.absent) > 0
 }
 
+// numbersMean tells whether whole numbers stand for something else.
+func (e *encoder) numbersMean() bool {
+	return slices.ContainsFunc(e.ints, func(name string) bool { return e.b.Types[name].Logical != nil })
+}
+
 func (e *encoder) dtype(name string, usual tensor.DType) tensor.DType {
 	if t, ok := e.b.Types[name]; ok && t.Kind == sample.Tensor {
 		return t.DType
@@ -309,12 +329,14 @@ func (e *encoder) numbers(dst []byte) []byte {
 	}
 	for _, name := range e.floats {
 		dst = appendText(dst, e.dtype(name, tensor.Float64).String())
+		dst = binary.AppendUvarint(dst, uint64(len(e.b.Absent[name])))
 	}
 	return dst
 }
 
 // readNumbers reads what numbers wrote.
 func (s *Segment) readNumbers(c *cursor) {
+	behind := 0
 	dtype := func(of *Number) {
 		d, err := tensor.ParseDType(string(c.text()))
 		if err != nil {
@@ -322,21 +344,21 @@ func (s *Segment) readNumbers(c *cursor) {
 		}
 		of.DType = d
 	}
-	for i := range s.Ints {
-		n := &s.Ints[i]
-		dtype(n)
-		absent := c.uvarint()
-		if absent > uint64(s.samples) {
-			c.fail()
-			return
+	for _, all := range [][]Number{s.Ints, s.Floats} {
+		for i := range all {
+			n := &all[i]
+			dtype(n)
+			absent := c.uvarint()
+			if absent > uint64(s.samples) {
+				c.fail()
+				return
+			}
+			if n.Samples -= int64(absent); absent > 0 {
+				n.Absent = true
+				s.absent = append(s.absent, behind+i)
+			}
 		}
-		if n.Samples -= int64(absent); absent > 0 {
-			n.Absent = true
-			s.absent = append(s.absent, i)
-		}
-	}
-	for i := range s.Floats {
-		dtype(&s.Floats[i])
+		behind += len(all)
 	}
 }
 
@@ -372,7 +394,11 @@ func appendType(dst []byte, t *sample.Type) []byte {
 	if t == nil {
 		return append(dst, 0)
 	}
-	if dst = append(dst, byte(t.Kind)); t.Kind == sample.Tensor {
+	kind := byte(t.Kind)
+	if t.Logical != nil {
+		kind |= hasLogical
+	}
+	if dst = append(dst, kind); t.Kind == sample.Tensor {
 		dst = appendText(appendText(dst, t.DType.String()), t.Axes)
 	}
 	if t.Kind == sample.Tensor || t.Kind == sample.Text {
@@ -381,7 +407,36 @@ func appendType(dst []byte, t *sample.Type) []byte {
 			dst = binary.AppendVarint(dst, int64(n))
 		}
 	}
+	if t.Logical != nil {
+		dst = appendLogical(dst, t.Logical)
+	}
 	return dst
+}
+
+// hasLogical is a flag of a kind: what the values stand for follows the type.
+const hasLogical = 1 << 7
+
+func appendLogical(dst []byte, l *sample.Logical) []byte {
+	if l == nil {
+		return appendText(dst, "")
+	}
+	dst = binary.AppendUvarint(appendText(dst, l.Name), uint64(len(l.Names)))
+	for _, name := range l.Names {
+		dst = appendText(dst, name)
+	}
+	return dst
+}
+
+func (c *cursor) logical() *sample.Logical {
+	name := c.text()
+	if len(name) == 0 {
+		return nil
+	}
+	l := &sample.Logical{Name: string(name)}
+	for range c.count() {
+		l.Names = append(l.Names, string(c.text()))
+	}
+	return l
 }
 
 func (c *cursor) typ() *sample.Type {
@@ -389,7 +444,7 @@ func (c *cursor) typ() *sample.Type {
 	if c.bad || kind[0] == 0 {
 		return nil
 	}
-	t := &sample.Type{Kind: sample.Kind(kind[0])}
+	t := &sample.Type{Kind: sample.Kind(kind[0] &^ hasLogical)}
 	if t.Kind == sample.Tensor {
 		var err error
 		if t.DType, err = tensor.ParseDType(string(c.text())); err != nil {
@@ -404,6 +459,9 @@ func (c *cursor) typ() *sample.Type {
 		for i := range t.Shape {
 			t.Shape[i] = int(c.varint())
 		}
+	}
+	if kind[0]&hasLogical != 0 {
+		t.Logical = c.logical()
 	}
 	if (sample.Schema{{Name: "f", Type: *t}}).Check() != nil {
 		c.fail()
@@ -617,9 +675,14 @@ func Parse(b []byte) (*Segment, error) {
 	if !c.bad && mode[0]&modeNumbers != 0 {
 		s.readNumbers(&c)
 	}
+	if !c.bad && mode[0]&modeLogical != 0 {
+		for i := range s.Ints {
+			s.Ints[i].Logical = c.logical()
+		}
+	}
 	blocks := c.uvarint()
 	switch {
-	case c.bad, mode[0] > modeColumns|modeNumbers,
+	case c.bad, mode[0] > modeColumns|modeNumbers|modeLogical,
 		align == 0, align&(align-1) != 0, align > 1<<20, // no power of two
 		samples > 1<<48, blocks > 1<<48:
 		return nil, ErrDamaged
@@ -799,7 +862,12 @@ func (s *Segment) Int(i, f int) (int64, error) {
 }
 
 // None tells whether a sample has none of number f of Ints.
-func (s *Segment) None(i, f int) (bool, error) {
+func (s *Segment) None(i, f int) (bool, error) { return s.none(i, f) }
+
+// NoFloat is None of those of Floats.
+func (s *Segment) NoFloat(i, f int) (bool, error) { return s.none(i, len(s.Ints)+f) }
+
+func (s *Segment) none(i, f int) (bool, error) {
 	k := slices.Index(s.absent, f)
 	if k < 0 {
 		return false, nil
@@ -815,8 +883,9 @@ func (s *Segment) Has(i int, name string) bool {
 		none, err := s.None(i, f)
 		return err == nil && !none
 	}
-	if slices.ContainsFunc(s.Floats, of) {
-		return true
+	if f := slices.IndexFunc(s.Floats, of); f >= 0 {
+		none, err := s.NoFloat(i, f)
+		return err == nil && !none
 	}
 	parts, err := s.Parts(i, nil)
 	return err == nil && slices.ContainsFunc(parts, func(p Part) bool { return s.Fields[p.Field].Name == name })

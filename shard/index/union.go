@@ -12,19 +12,25 @@ import (
 type union struct {
 	fields  []Field
 	numbers []Field
+	at      [2]map[string]int // places in fields and in numbers, of which there may be ten thousand
 	refused map[string]string
 	mixed   map[string]string
 	in      map[string]string // of a field, the shard that its type is of
 }
 
+const (
+	ofParts = iota
+	ofNumbers
+)
+
 func (u *union) add(s *Segment, shard string) {
 	for _, f := range s.Fields {
-		u.fields = u.join(u.fields, f, shard)
+		u.fields = u.join(ofParts, u.fields, f, shard)
 	}
 	for _, of := range [][]Number{s.Ints, s.Floats} {
 		for _, n := range of {
-			t := sample.TensorType(n.DType)
-			u.numbers = u.join(u.numbers, Field{Name: n.Name, Type: &t, Samples: n.Samples}, shard)
+			t := sample.TensorType(n.DType).As(n.Logical)
+			u.numbers = u.join(ofNumbers, u.numbers, Field{Name: n.Name, Type: &t, Samples: n.Samples}, shard)
 		}
 	}
 	for name, why := range s.Refused {
@@ -39,13 +45,13 @@ func (u *union) add(s *Segment, shard string) {
 }
 
 // join adds a shard's field to those of the shards before it.
-func (u *union) join(all []Field, f Field, shard string) []Field {
+func (u *union) join(which int, all []Field, f Field, shard string) []Field {
 	if u.in == nil {
-		u.in = map[string]string{}
+		u.in, u.at = map[string]string{}, [2]map[string]int{{}, {}}
 	}
-	i := slices.IndexFunc(all, func(k Field) bool { return k.Name == f.Name })
-	if i < 0 {
-		u.in[f.Name] = shard
+	i, known := u.at[which][f.Name]
+	if !known {
+		u.in[f.Name], u.at[which][f.Name] = shard, len(all)
 		return append(all, f)
 	}
 	k := &all[i]
@@ -74,10 +80,54 @@ func (u *union) mix(name, how string) {
 // bothKinds finds fields that are numbers in one shard and parts in another.
 func (u *union) bothKinds() {
 	for _, n := range u.numbers {
-		if i := slices.IndexFunc(u.fields, func(f Field) bool { return f.Name == n.Name }); i >= 0 && u.fields[i].Type != nil {
+		i, both := u.at[ofParts][n.Name]
+		if both && u.fields[i].Type != nil && u.fields[i].Samples > 0 && n.Samples > 0 {
 			u.mix(n.Name, fmt.Sprintf("it is %v in some shards, and %v in others", *u.fields[i].Type, *n.Type))
 		}
 	}
+}
+
+// settle leaves one of the two where a field is a number in some shards and a part in
+// others: that of the shards that have a value, since a column of nulls can be anything.
+func (u *union) settle() {
+	empty := func(which int, all []Field) func(f Field) bool {
+		return func(f Field) bool {
+			i, both := u.at[which][f.Name]
+			return both && f.Type != nil && f.Samples == 0 && (all[i].Samples > 0 || which == ofNumbers)
+		}
+	}
+	fields, numbers := u.fields, u.numbers
+	u.fields = slices.DeleteFunc(slices.Clone(fields), empty(ofNumbers, numbers))
+	u.numbers = slices.DeleteFunc(slices.Clone(numbers), empty(ofParts, fields))
+}
+
+// meant is the type of values that are laid out alike, if they stand for the same. The
+// names of dictionaries are joined, in the order in which they come; beside text they
+// are just text.
+func meant(a, b *sample.Type) (*sample.Type, bool) {
+	x, y := a.Logical, b.Logical
+	isDictionary := func(l *sample.Logical) bool { return l != nil && l.Name == sample.Dictionary }
+	switch {
+	case x.Equal(y):
+		return a, true
+	case isDictionary(x) && isDictionary(y):
+		known := map[string]bool{}
+		all := slices.Clone(x.Names)
+		for _, name := range x.Names {
+			known[name] = true
+		}
+		for _, name := range y.Names {
+			if !known[name] {
+				all = append(all, name)
+			}
+		}
+		t := a.As(&sample.Logical{Name: sample.Dictionary, Names: all})
+		return &t, true
+	case isDictionary(x) && y == nil, isDictionary(y) && x == nil:
+		t := a.As(nil)
+		return &t, true
+	}
+	return nil, false
 }
 
 // common is the type that values of two fields have. A field that no sample has says
@@ -86,10 +136,12 @@ func common(a, b *Field) (*sample.Type, bool) {
 	switch {
 	case a.Type == nil || b.Type == nil:
 		return nil, a.Type == nil && b.Type == nil
-	case a.Type.Equal(*b.Type) || b.Samples == 0:
+	case b.Samples == 0:
 		return a.Type, true
 	case a.Samples == 0:
 		return b.Type, true
+	case a.Type.Equal(*b.Type):
+		return meant(a.Type, b.Type)
 	case a.Type.Kind != sample.Tensor, a.Type.Kind != b.Type.Kind, a.Type.DType != b.Type.DType:
 		return nil, false
 	case len(a.Type.Shape) < 2, len(a.Type.Shape) != len(b.Type.Shape):

@@ -346,6 +346,9 @@ func (t *table) Parse(record []byte, want []sample.Field, into []shard.Value, sc
 			if len(w.Type.Shape) > 0 {
 				return nil, fmt.Errorf("%w: field %q: a table cannot hold %v", shard.ErrUnsupported, w.Name, w.Type)
 			}
+			if into[i].Null = len(v) == 0 && len(t.reading.Nullable) > 0 && t.reading.Nullable[i]; into[i].Null {
+				continue
+			}
 			if w.Type.Kind != sample.Tensor {
 				into[i].Bytes = v
 				continue

@@ -151,6 +151,9 @@ func parseRecord(record []byte, want []sample.Field, how shard.Reading, into []s
 		if into[i].Bytes != nil || into[i].Shape != nil {
 			continue
 		}
+		if into[i].Null = len(how.Nullable) > 0 && how.Nullable[i]; into[i].Null {
+			continue
+		}
 		before := len(scratch)
 		if scratch, err = missing(scratch, w.Type); err != nil {
 			return scratch, fmt.Errorf("field %q: %w", w.Name, err)

@@ -145,7 +145,19 @@ func (r *chunkReader) dictionary(packed []byte) error {
 		return r.listDictionary(raw)
 	}
 	from := r.base(r.at, packed, raw, r.codec)
-	return r.decode(&r.dict, encodingPlain, raw, from, int(r.header.values))
+	err = r.decode(&r.dict, encodingPlain, raw, from, int(r.header.values))
+	r.name(r.dict.spans, raw, from)
+	return err
+}
+
+// name collects texts, if they are those of a dictionary.
+func (r *chunkReader) name(texts []span, raw []byte, from int64) {
+	if !r.c.dictionary {
+		return
+	}
+	for _, s := range texts {
+		r.c.names.Add(raw[s.at-from:][:s.n])
+	}
 }
 
 // data reads a page of the first kind, which is compressed as a whole.
@@ -215,13 +227,17 @@ func (r *chunkReader) take(packed, raw []byte, at int64, skip, present, codec in
 	case e == encodingRLEDictionary || e == encodingPlainDictionary:
 		err = r.fromDictionary(raw[skip:], present)
 	case e == encodingDeltaBytes && r.isBytes():
+		r.c.dictionary = false // its texts are not in the page
 		err = r.deltaBytes(raw, skip, present)
 	default:
 		from := int64(0)
 		if r.isBytes() && present > 0 {
 			from = r.base(at, packed, raw, codec)
 		}
-		err = r.decode(r.into, e, raw[skip:], from+int64(skip), present)
+		before := len(r.into.spans)
+		if err = r.decode(r.into, e, raw[skip:], from+int64(skip), present); err == nil {
+			r.name(r.into.spans[before:], raw, from)
+		}
 	}
 	if err != nil || r.c.refused != "" || present == int(h.values) {
 		return err
@@ -229,7 +245,9 @@ func (r *chunkReader) take(packed, raw []byte, at int64, skip, present, codec in
 	return r.spread(first, present)
 }
 
-func (r *chunkReader) isBytes() bool { return r.c.meaning == asBytes || r.c.meaning == asText }
+func (r *chunkReader) isBytes() bool {
+	return r.c.meaning == asBytes || r.c.meaning == asText || r.c.meaning == asDecimal
+}
 
 // fromDictionary takes values of the dictionary.
 func (r *chunkReader) fromDictionary(b []byte, n int) error {
@@ -277,14 +295,15 @@ func (r *chunkReader) spread(first, present int) error {
 	switch r.c.meaning {
 	case asInt:
 		r.into.ints = spread(r.into.ints, first, present, r.present, top, 0)
-		r.into.absent = append(r.into.absent, make([]bool, first+len(r.present)-len(r.into.absent))...)
-		for i, l := range r.present {
-			r.into.absent[first+i] = l != top
-		}
 	case asFloat:
 		r.into.floats = spread(r.into.floats, first, present, r.present, top, index.Missing)
 	default:
 		r.into.spans = spread(r.into.spans, first, present, r.present, top, span{at: -1})
+		return nil
+	}
+	r.into.absent = append(r.into.absent, make([]bool, first+len(r.present)-len(r.into.absent))...)
+	for i, l := range r.present {
+		r.into.absent[first+i] = l != top
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/shard"
 	"github.com/headrace/headrace/shard/index"
+	"github.com/headrace/headrace/shard/internal/names"
 	"github.com/headrace/headrace/shard/internal/textlist"
 	"github.com/headrace/headrace/tensor"
 )
@@ -20,6 +21,7 @@ const (
 	asText
 	asInt
 	asFloat
+	asDecimal // with more digits than an int64 has
 )
 
 // column is a leaf of the schema.
@@ -33,16 +35,21 @@ type column struct {
 	levels   int  // the definition level of a value; 0: there are no levels
 	refused  string
 
-	dtype tensor.DType // of numbers
+	dtype   tensor.DType // of numbers
+	logical string       // what values stand for; "": themselves
+
+	dictionary bool // of text, of which the names are collected
+	names      names.Set
 
 	// of a list of numbers
 	list   bool
 	number int // an index into numbers
 	// the definition level of an element of each list around a value; one below, the
 	// list is empty, and below that there is none
-	lists []int
-	shape []int // extents of the array: notSeen, or how many elements all lists have that are in another one
-	fixed []int // as the Arrow schema says; 0: any
+	lists  []int
+	shape  []int // extents of the array: notSeen, or how many elements all lists have that are in another one
+	fixed  []int // as the Arrow schema says; 0: any
+	tensor []int // the shape of the innermost list; nil: it is a list
 }
 
 // notSeen is how long lists are of which there was none.
@@ -59,7 +66,7 @@ func (m *footer) columns(f shard.File) ([]*column, error) {
 		return nil, shard.Wrong(f, m.at, shard.ErrCorrupt, "the footer's schema is not a tree")
 	}
 
-	fixed := m.fixedLists()
+	said := m.said()
 	names := make(map[string]bool, len(w.found))
 	for _, c := range w.found {
 		switch {
@@ -70,7 +77,7 @@ func (m *footer) columns(f shard.File) ([]*column, error) {
 			c.refused = "two columns have this name"
 		}
 		names[c.name] = true
-		c.fixed = fixed[c.name]
+		c.take(said[c.name])
 	}
 	return w.found, nil
 }
@@ -133,6 +140,9 @@ func (w *walk) node(p place) {
 	switch c.understand(e); {
 	case p.isMap:
 		c.refused = "it is a map, which has no place in a batch"
+	case len(p.lists) > 0 && (strings.HasPrefix(c.logical, "decimal") || c.kind == typeInt96):
+		c.refused = fmt.Sprintf("it is a list of %s, and only lists of numbers and of text have a place in a batch: write numbers",
+			c.logical)
 	case len(p.lists) > 0:
 		c.lists = p.lists
 		c.shape = slices.Repeat([]int{notSeen}, len(p.lists))
@@ -143,11 +153,12 @@ func (w *walk) node(p place) {
 
 // understand says what a column's values become.
 func (c *column) understand(e element) {
+	c.logical = logicalOf(e)
 	switch {
-	case e.logical == logicalDecimal || e.converted == convertedDec:
-		c.refused = "decimals are not supported"
+	case e.logical == logicalDecimal || e.logical == 0 && e.converted == convertedDec:
+		c.decimal(e)
 	case e.kind == typeInt96:
-		c.refused = "timestamps of 96 bits (int96) are not supported: write them as int64"
+		c.meaning = asInt
 	case e.kind == typeFixed && e.logical == logicalFloat16 && e.length == 2:
 		c.meaning, c.half = asFloat, true
 	case e.kind == typeFixed && e.length <= 0:
@@ -168,7 +179,19 @@ func (c *column) understand(e element) {
 	}
 	if c.refused == "" && c.isNumber() {
 		c.number, c.dtype = c.numbers(e)
+		if c.meaning == asFloat || c.dtype == tensor.Bool {
+			c.logical = ""
+		}
 	}
+}
+
+// plainType is the type of numbers that are no lists. Times are int64 whatever their
+// width is, as NumPy's are.
+func (c *column) plainType() tensor.DType {
+	if c.logical != "" {
+		return tensor.Int64
+	}
+	return c.dtype
 }
 
 func (c *column) isNumber() bool { return c.meaning == asInt || c.meaning == asFloat }
@@ -217,8 +240,10 @@ func announce(columns []*column, found *index.Builder) {
 			found.Type(c.name, sample.TextType)
 		case c.meaning == asBytes:
 			found.Type(c.name, sample.BytesType)
+		case c.meaning == asDecimal:
+			found.Type(c.name, c.typeOf(sample.TextType))
 		default:
-			found.Type(c.name, sample.TensorType(c.dtype))
+			found.Type(c.name, c.typeOf(sample.TensorType(c.plainType())))
 		}
 	}
 }
@@ -230,6 +255,8 @@ func (c *column) width() int {
 		return 4
 	case typeInt64, typeDouble:
 		return 8
+	case typeInt96:
+		return 12
 	case typeFixed:
 		return c.length
 	}

@@ -77,6 +77,10 @@ func (r *chunkReader) decodeInts(dst *values, encoding int, b []byte, n int) err
 	if r.c.kind == typeBoolean {
 		return r.decodeBools(dst, encoding, b, n)
 	}
+	switch r.c.kind {
+	case typeInt96, typeFixed, typeBytes:
+		return r.decodeWide(dst, encoding, b, n)
+	}
 	size, first := r.c.width(), len(dst.ints)
 	if encoding == encodingDelta {
 		var ok bool

@@ -13,7 +13,7 @@ func (c *column) listType() sample.Type {
 	if c.meaning == asText {
 		return sample.Type{Kind: sample.Text, Shape: slices.Repeat([]int{tensor.Unknown}, len(c.lists))}
 	}
-	t := sample.TensorType(c.dtype, tensor.Unknown)
+	t := c.typeOf(sample.TensorType(c.dtype, tensor.Unknown))
 	for _, n := range c.shape[1:] {
 		t.Shape = append(t.Shape, max(n, 0))
 	}
@@ -24,6 +24,13 @@ func (c *column) listType() sample.Type {
 		if n := c.fixedExtent(axis); n > 0 && c.shape[axis] == notSeen {
 			t.Shape[axis] = n
 		}
+	}
+	last, size := len(t.Shape)-1, 1
+	for _, n := range c.tensor {
+		size *= n
+	}
+	if c.tensor != nil && t.Shape[last] == size {
+		t.Shape = append(t.Shape[:last], c.tensor...)
 	}
 	return t
 }

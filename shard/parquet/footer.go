@@ -17,6 +17,9 @@ const (
 	logicalList     = 3
 	logicalEnum     = 4
 	logicalDecimal  = 5
+	logicalDate     = 6
+	logicalTime     = 7
+	logicalStamp    = 8
 	logicalInteger  = 10
 	logicalJSON     = 12
 	logicalFloat16  = 15
@@ -25,6 +28,11 @@ const (
 	convertedList   = 3
 	convertedEnum   = 4
 	convertedDec    = 5
+	convertedDate   = 6
+	convertedTimeMs = 7
+	convertedTimeUs = 8
+	convertedMs     = 9
+	convertedUs     = 10
 	convertedUint8  = 11
 	convertedUint16 = 12
 	convertedUint32 = 13
@@ -73,6 +81,10 @@ type element struct {
 	logical    int // the field of the union LogicalType; 0: none
 	bits       int // of a logical integer
 	signed     bool
+	scale      int // of a decimal
+	digits     int
+	unit       string // of times: "ms", "us" or "ns"
+	utc        bool
 }
 
 type group struct {
@@ -167,13 +179,13 @@ func readPair(t *thrift) (key, value string) {
 	return key, value
 }
 
-// fixedLists are the lengths of lists of fixed size, which Parquet itself does not know.
-func (m *footer) fixedLists() map[string][]int {
+// said is what only the schema of Arrow says, of columns by their names.
+func (m *footer) said() map[string]arrowipc.Said {
 	b, err := base64.StdEncoding.DecodeString(m.arrow)
 	if err != nil {
 		return nil
 	}
-	return arrowipc.FixedLists(b)
+	return arrowipc.Schema(b)
 }
 
 // appendTo appends what has four bytes of the footer at least, so that a footer of zeros
@@ -201,28 +213,66 @@ func readElement(t *thrift) element {
 			e.children = int(int32(t.int()))
 		case 6:
 			e.converted = int(t.int())
+		case 7:
+			e.scale = int(int32(t.int()))
+		case 8:
+			e.digits = int(int32(t.int()))
 		case 10:
 			t.fields(func(id int16, kind byte) {
-				if e.logical = int(id); id != logicalInteger {
-					t.skip(kind)
-					return
-				}
-				t.fields(func(id int16, kind byte) {
-					switch id {
-					case 1:
-						e.bits = int(t.byte())
-					case 2:
-						e.signed = kind == thriftTrue
-					default:
-						t.skip(kind)
-					}
-				})
+				e.logical = int(id)
+				e.readLogical(t, kind)
 			})
 		default:
 			t.skip(kind)
 		}
 	})
 	return e
+}
+
+// readLogical reads what the union LogicalType says.
+func (e *element) readLogical(t *thrift, kind byte) {
+	switch e.logical {
+	case logicalInteger:
+		t.fields(func(id int16, kind byte) {
+			switch id {
+			case 1:
+				e.bits = int(t.byte())
+			case 2:
+				e.signed = kind == thriftTrue
+			default:
+				t.skip(kind)
+			}
+		})
+	case logicalDecimal:
+		t.fields(func(id int16, kind byte) {
+			switch id {
+			case 1:
+				e.scale = int(int32(t.int()))
+			case 2:
+				e.digits = int(int32(t.int()))
+			default:
+				t.skip(kind)
+			}
+		})
+	case logicalTime, logicalStamp:
+		t.fields(func(id int16, kind byte) {
+			switch id {
+			case 1:
+				e.utc = kind == thriftTrue
+			case 2:
+				t.fields(func(id int16, kind byte) {
+					if id >= 1 && id <= 3 {
+						e.unit = [...]string{"ms", "us", "ns"}[id-1]
+					}
+					t.skip(kind)
+				})
+			default:
+				t.skip(kind)
+			}
+		})
+	default:
+		t.skip(kind)
+	}
 }
 
 func readGroup(t *thrift) (g group) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/shard"
 	"github.com/headrace/headrace/shard/index"
 	"github.com/headrace/headrace/shard/internal/window"
@@ -61,6 +62,9 @@ func (Format) Scan(ctx context.Context, f shard.File, found *index.Builder) erro
 		if c.list && c.refused == "" {
 			found.Type(c.name, c.listType())
 		}
+		if c.dictionary && c.refused == "" && !c.names.TooBig {
+			found.Type(c.name, sample.TextType.As(&sample.Logical{Name: sample.Dictionary, Names: c.names.All}))
+		}
 	}
 	return ctx.Err()
 }
@@ -109,6 +113,8 @@ func emit(found *index.Builder, columns []*column, values []values, rows int) {
 				found.None(c.name)
 			case c.meaning == asInt && !c.list:
 				found.Int(c.name, v.ints[row])
+			case c.meaning == asFloat && !c.list && row < len(v.absent) && v.absent[row]:
+				found.NoFloat(c.name)
 			case c.meaning == asFloat && !c.list:
 				found.Float(c.name, v.floats[row])
 			default:

@@ -51,7 +51,7 @@ type chunkReader struct {
 type values struct {
 	spans  []span
 	ints   []int64
-	absent []bool // of ints, rows without one; nil: there are none
+	absent []bool // of ints or floats, rows without one; nil: there are none
 	floats []float64
 }
 

@@ -57,6 +57,7 @@ func Float(v float64) Value {
 // valueOf is the value of a field. Open extents of its type are taken from shape or,
 // where there is one alone, from the length.
 func valueOf(t sample.Type, data []byte, shape []int) (Value, error) {
+	t.Logical = nil // which tests of Python compare with what others say
 	if t.Kind != sample.Tensor {
 		return Value{t.String(), slices.Clone(data)}, nil
 	}

@@ -115,7 +115,7 @@ def files(
 def read(
     source: Path | Iterable[Path],
     *,
-    fields: Mapping[str, str | tuple[str, Any]] | Some | None = None,
+    fields: Mapping[str, str | tuple[str, Any] | tuple[str, Any, Any]] | Some | None = None,
     format: str | None = None,
     errors: Literal["strict", "replace"] = "strict",
     seed: int = 0,
@@ -131,7 +131,8 @@ def read(
         source: a file; a pattern (`*`, `?`, `[…]`, `**` and braces, as in `train-{000..129}.tar`); a folder; or a list of these.
         fields: what each field is in the files: the name of a part of a tar file or a column, `"json.caption"` for a member of JSON,
             `"jpg;png"` for the first that exists, or `(name, type)`, where the type is a dtype, `(dtype, shape)`, str, bytes, or
-            `(str, (None,))` for a list of text. Or just the names to keep. By default everything; in tar files images are `bytes` then, and
+            `(str, (None,))` for a list of text. A third member is the value for null, as in `("age", "float32", 0)`, and
+            `("age", "is_null")` is whether it is null. Or just the names to keep. By default everything; in tar files images are `bytes` then, and
             `cls` is `label`. `headrace inspect FILE` lists the names.
         format: the files' format, such as `"tar"`; by default told from their contents or names.
         errors: text that is not UTF-8: `"strict"`: a bad sample; `"replace"`: U+FFFD, as `bytes.decode(errors="replace")` has it, also in

@@ -2,6 +2,7 @@
 
 import base64
 import datetime
+import decimal
 import io
 import math
 import random
@@ -124,9 +125,7 @@ REFUSED = {
     "none",
     "gaps",
     "gaps in pairs",
-    "money",
     "map",
-    "nothing",
     "lists of views",
     "lists of bytes",
     "lists of pairs",
@@ -181,8 +180,6 @@ WHOLE = {
     "u32": "uint32",
     "u64": "uint64",
     "flag": "bool",
-    "day": "int32",
-    "hour": "int32",
     "sparse": "int32",
     "run numbers": "int32",
 }
@@ -257,7 +254,9 @@ def flatten(r, path=""):
 
 
 def value(v, whole):
-    if isinstance(v, datetime.datetime):
+    if isinstance(v, decimal.Decimal):
+        v = int(v * 100)
+    elif isinstance(v, datetime.datetime):
         v = round((v - datetime.datetime(1970, 1, 1)) / datetime.timedelta(microseconds=1))
     elif isinstance(v, datetime.date):
         v = (v - datetime.date(1970, 1, 1)).days

@@ -2,6 +2,7 @@
 
 import base64
 import datetime
+import decimal
 import io
 import json
 import math
@@ -174,7 +175,7 @@ def rows(file):
     return json.dumps([plain(row) for row in pq.read_table(io.BytesIO(file)).to_pylist()])
 
 
-REFUSED = ("money", "l_blobs", "l_deeper_texts", "l_ragged", "l_null_in", "l_map", "l_null")
+REFUSED = ("l_blobs", "l_deeper_texts", "l_ragged", "l_null_in", "l_map", "l_null")
 
 
 def plain(row):
@@ -207,6 +208,8 @@ def stream(v):
 
 
 def stored(v):
+    if isinstance(v, decimal.Decimal):
+        return str(int(v * 100))
     if isinstance(v, bool):
         return str(int(v))
     if isinstance(v, datetime.datetime):

@@ -44,11 +44,16 @@ class Field(NamedTuple):
     too: how long they are.
 
     With `batch(collate=…)` it is the whole field's shape.
+
+    `logical` is what values stand for in the files that `hr.read` reads, as pyarrow writes it: `"timestamp[us, tz=UTC]"`,
+    `"decimal128(10, 2)"`, `"dictionary"`. Of codes of a dictionary, `names` are what they stand for: `names[code]`.
     """
 
     kind: str
     dtype: str | None
     shape: tuple[int | None, ...] | None
+    logical: str | None = None
+    names: tuple[str, ...] | None = None
 
 
 Field.__module__ = "headrace"
@@ -464,7 +469,9 @@ class Loader:
             sizes = tuple(None if n < 0 else n for n in shape) if field["kind"] == "tensor" or shape else None
             if self._part is not None:
                 sizes = self._part.shape(field["name"], sizes)
-            schema[field["name"]] = Field(field["kind"], field.get("dtype"), sizes)
+            logical = field.get("logical") or {}
+            names = tuple(logical["names"]) if logical.get("names") else None
+            schema[field["name"]] = Field(field["kind"], field.get("dtype"), sizes, logical.get("name"), names)
         return schema
 
     def typed(self, batch: type[T]) -> TypedLoader[T]:

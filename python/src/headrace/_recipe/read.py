@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 
 from ..errors import RecipeError
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 STRICT = "strict"  # a word of Python's own
+IS_NULL = "is_null"
 
 
 def read_arguments(source: Any, fields: Any, format: Any, errors: Any = STRICT) -> dict[str, Any]:
@@ -47,10 +49,28 @@ def fields_from(step: str, fields: Any) -> dict[str, Any]:
 def _from(step: str, name: str, of: Any) -> Any:
     if isinstance(of, str):
         return of
-    if isinstance(of, (tuple, list)) and len(of) == 2 and isinstance(of[0], str):
+    if isinstance(of, (tuple, list)) and len(of) in (2, 3) and isinstance(of[0], str):
+        if of[1] == IS_NULL and len(of) == 2:
+            return [of[0], IS_NULL]
         described = types(step, of[1], [name])
-        return [of[0], described and described[name]]
-    raise RecipeError(f"headrace: {step}: fields has {of!r} for {name!r}: must be the name of a part or column, or (name, type)")
+        return [of[0], described and described[name], *(_null(step, name, value) for value in of[2:])]
+    raise RecipeError(
+        f"headrace: {step}: fields has {of!r} for {name!r}: must be the name of a part or column, (name, type), "
+        "or (name, type, value), with the value for null"
+    )
+
+
+def _null(step: str, name: str, value: Any) -> Any:
+    """A value for null. Floats that JSON does not have are text."""
+    if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
+        value = value.item()  # NumPy's
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, (bool, int, float, str)) or isinstance(value, (list, tuple)) and not value:
+        return value
+    raise RecipeError(
+        f"headrace: {step}: fields has {value!r} as the value for null of {name!r}: must be a number, True or False, text, or an empty list"
+    )
 
 
 def _name(step: str, name: Any) -> str:
