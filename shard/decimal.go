@@ -55,7 +55,16 @@ func (c *column) decimal(p *Place, into *Value, digits string) error {
 	if isFloat(c.Type.DType) {
 		text = appendDecimal(nil, digits, c.scale)
 	}
-	return p.number(into, func(dst []byte) ([]byte, error) { return appendParsed(dst, text, c.Type.DType) })
+	return p.number(into, func(dst []byte) ([]byte, error) {
+		if c.Type.DType == tensor.Float32 { // rounded once
+			v, err := strconv.ParseFloat(string(text), 32)
+			if err != nil {
+				return dst, wrongIf(true, digits, c.Type.DType)
+			}
+			return appendReal(dst, v, tensor.Float32)
+		}
+		return appendParsed(dst, text, c.Type.DType)
+	})
 }
 
 // appendDecimal appends digits with the point: "-1230" of scale 2 is "-12.30".

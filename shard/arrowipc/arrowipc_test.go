@@ -111,6 +111,7 @@ func TestSuite(t *testing.T) {
 		"runs, lz4":         {"rows": 6, "columns": []string{"holes", "run numbers", "run texts", "nested fixed"}, "compression": "lz4"},
 		"lists of text":     {"rows": 6, "columns": []string{"texts", "pairs of texts", "view of texts", "deep texts", "label"}, "batch": 3},
 		"the same, zstd":    {"rows": 6, "columns": []string{"texts", "deep texts"}, "compression": "zstd", "stream": true},
+		"types, lz4":        {"rows": 5, "columns": []string{"money", "day", "nothing", "word"}, "compression": "lz4"},
 		"views of two sets": {"rows": 40, "columns": []string{"blob view", "view"}, "batch": 20},
 	} {
 		t.Run(name, written(t, "write", args).Run)

@@ -15,6 +15,7 @@ type Said struct {
 	Logical    string // what numbers stand for, as pyarrow writes it
 	Zone       string // of a timestamp
 	Dictionary bool   // of text
+	Refused    string // why it cannot be read
 }
 
 // Schema is what a schema says, by the names of columns. It is a message, as Parquet has
@@ -64,14 +65,14 @@ func (f *fixedLists) field(t table, name string, lists, said []int, depth int) {
 		if kind == typeFixedList {
 			n = int(t.table(3).int32(0, 0))
 		}
-		shape, _ := tensorOf(t)
+		shape, refused := tensorOf(t)
 		if len(said) > 0 {
 			n, said = said[0], said[1:]
 		}
 		for _, c := range children {
 			f.field(c, name, append(lists[:len(lists):len(lists)], max(n, 0)), said, depth+1)
-			if of, ok := f.all[name]; ok && shape != nil {
-				of.Tensor = shape
+			if of, ok := f.all[name]; ok && (shape != nil || refused != "") {
+				of.Tensor, of.Refused = shape, refused
 				f.all[name] = of
 			}
 		}

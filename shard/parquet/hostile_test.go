@@ -55,7 +55,7 @@ func TestTruncatedAtEveryByte(t *testing.T) {
 func TestEveryByteWrong(t *testing.T) {
 	for _, encoding := range []string{"dictionary", "delta"} {
 		data, _ := written(t, map[string]any{"rows": 5, "largest": 40, "encoding": encoding,
-			"columns": []string{"image", "text", "flag", "f64", "u32", "l_i16", "l_bool"}})
+			"columns": []string{"image", "text", "flag", "f64", "u32", "l_i16", "l_bool", "money", "when", "cat"}})
 		for at := range data {
 			for _, flip := range []byte{0xff, 0x80, 0x01} {
 				bad := bytes.Clone(data)

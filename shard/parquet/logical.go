@@ -55,6 +55,9 @@ func zoneOf(e element) string {
 // take takes what the schema of Arrow says besides.
 func (c *column) take(said arrowipc.Said) {
 	c.fixed, c.tensor = said.Lists, said.Tensor
+	if c.refused == "" {
+		c.refused = said.Refused
+	}
 	c.dictionary = said.Dictionary && c.meaning == asText && !c.list
 	switch {
 	case strings.HasPrefix(said.Logical, "duration") && c.logical == "" && c.kind == typeInt64 && c.meaning == asInt && !c.unsigned:

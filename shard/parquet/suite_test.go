@@ -19,6 +19,7 @@ func TestSuite(t *testing.T) {
 		"zstd": {"rows": 3, "largest": 20, "columns": []string{"image", "text"}, "encoding": "delta",
 			"options": map[string]any{"compression": "zstd", "data_page_version": "2.0"}},
 		"lists": {"rows": 3, "columns": []string{"tokens", "l_f64"}},
+		"types": {"rows": 3, "columns": []string{"money", "day", "cat"}},
 		"plain": {"rows": 4, "columns": []string{"text", "f64", "flag"}, "encoding": "plain",
 			"options": map[string]any{"compression": "none", "row_group_size": 2}},
 	} {

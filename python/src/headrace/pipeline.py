@@ -132,8 +132,8 @@ def read(
         fields: what each field is in the files: the name of a part of a tar file or a column, `"json.caption"` for a member of JSON,
             `"jpg;png"` for the first that exists, or `(name, type)`, where the type is a dtype, `(dtype, shape)`, str, bytes, or
             `(str, (None,))` for a list of text. A third member is the value for null, as in `("age", "float32", 0)`, and
-            `("age", "is_null")` is whether it is null. Or just the names to keep. By default everything; in tar files images are `bytes` then, and
-            `cls` is `label`. `headrace inspect FILE` lists the names.
+            `("age", "is_null")` is whether it is null: [Types](your-data.md#types). Or just the names to keep. By default everything;
+            in tar files images are `bytes` then, and `cls` is `label`. `headrace inspect FILE` lists the names.
         format: the files' format, such as `"tar"`; by default told from their contents or names.
         errors: text that is not UTF-8: `"strict"`: a bad sample; `"replace"`: U+FFFD, as `bytes.decode(errors="replace")` has it, also in
             names of columns and members. Fields of `bytes` and the names of files stay as they are.

@@ -123,6 +123,7 @@ def table(args):
         "l_deeper_texts": pa.array([[[["a"]]] for i in range(rows)]),
         "kept": pa.array([{"tags": ["a"], "url": f"https://x/{i}"} for i in range(rows)]),
         "money": pa.array([i for i in range(rows)], pa.decimal128(10, 2)),
+        "cat": pa.array([None if i % 9 == 4 else words[i % 5] for i in range(rows)]).dictionary_encode(),
         "sparse": pa.array([None if i % 5 == 0 else i for i in range(rows)], pa.int32()),
     }
     if "columns" in args:

@@ -66,7 +66,7 @@ def _null(step: str, name: str, value: Any) -> Any:
         value = value.item()  # NumPy's
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    if isinstance(value, (bool, int, float, str)) or isinstance(value, (list, tuple)) and not value:
+    if isinstance(value, (bool, int, float, str)) or (isinstance(value, (list, tuple)) and not value):
         return value
     raise RecipeError(
         f"headrace: {step}: fields has {value!r} as the value for null of {name!r}: must be a number, True or False, text, or an empty list"
