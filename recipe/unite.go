@@ -52,11 +52,14 @@ func differ(s, first sample.Schema, name string) error {
 	return nil
 }
 
-// alike reports whether two types differ in their extents at most.
+// alike reports whether two types differ in their extents at most, and in what is known
+// of one of them alone: times of different units are not alike, nor are codes of
+// different names.
 func alike(a, b sample.Type) bool {
 	switch {
 	case a.Kind != b.Kind, a.DType != b.DType, a.Axes != b.Axes,
-		len(a.Shape) != len(b.Shape), IsImage(a) != IsImage(b):
+		len(a.Shape) != len(b.Shape), IsImage(a) != IsImage(b),
+		a.Logical != nil && b.Logical != nil && !a.Logical.Equal(b.Logical):
 		return false
 	}
 	return !IsImage(a) || ImageForm(a).Color == ImageForm(b).Color
@@ -83,6 +86,9 @@ func common(a, b sample.Schema) sample.Schema {
 		out[i].Type.Shape = shape
 		if b[i].Type.Rate != f.Type.Rate {
 			out[i].Type.Rate = 0
+		}
+		if b[i].Type.Logical == nil {
+			out[i].Type.Logical = nil
 		}
 	}
 	return out

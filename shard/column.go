@@ -33,6 +33,7 @@ const (
 	key                // the sample's
 	decimal            // a part of two's complement
 	codes              // numbers of the names in a dictionary
+	derived            // from a number of the index: a decimal, or a number of which nulls have a value
 	nothing            // no sample has a value
 )
 
@@ -64,6 +65,9 @@ func (k *column) ofPart() bool {
 	}
 	return false
 }
+
+// ofRecord tells columns whose values are in a sample's record.
+func (k *column) ofRecord() bool { return k.how == field }
 
 // or sets the type, if none was said.
 func (k *column) or(is sample.Type) {

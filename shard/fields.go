@@ -105,6 +105,9 @@ func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (
 	case c.Null != nil:
 		err = k.fill(*c.Null)
 	}
+	if k.how == number && (k.scaled || k.filled || k.IsNull) {
+		k.how = derived
+	}
 	return k, err
 }
 
@@ -231,9 +234,12 @@ func (d *Dataset) mixed(c Column, how string) (column, error) {
 	return k, nil
 }
 
-// Convertible reports whether numbers that are of another type in another shard stand for
-// the same: a type that is given can hold them all then.
+// Convertible reports whether values that are of another type in another shard are numbers
+// that stand for the same: a type that is given can hold them all then.
 func (d *Dataset) Convertible(name string) bool {
+	if isNamed(d.index.Fields, name) {
+		return false
+	}
 	var first *index.Number
 	for n := range d.shards {
 		s, err := d.segment(n)

@@ -63,11 +63,10 @@ func (r *Reader) largest(shard int, s *index.Segment) (field int, err error) {
 		}
 	}
 	for k, c := range r.columns {
-		switch c.how {
-		case asIs, parsed, member:
+		switch {
+		case c.ofPart():
 			consider(w.field[k])
-		case number, key:
-		default:
+		case c.ofRecord():
 			consider(w.record)
 		}
 	}

@@ -98,7 +98,7 @@ func (r *Reader) isNull(p *Place, k int, buf []byte) (bool, error) {
 	switch c.how {
 	case asIs, parsed, decimal, codes:
 		return p.chosen[k].Field < 0, nil
-	case number:
+	case derived:
 		return r.none(p, &p.wires.number[k])
 	case field:
 		return p.values[k].Null, nil
@@ -146,7 +146,7 @@ func (r *Reader) value(p *Place, k int, buf []byte) error {
 			return append(dst, 0), nil
 		})
 	}
-	if c.filled && c.how == number { // which reads null as NaN
+	if c.filled && c.how == derived { // a float reads null as NaN
 		if null, err := r.none(p, &p.wires.number[k]); null || err != nil {
 			*into = c.null
 			return err
@@ -162,7 +162,7 @@ func (r *Reader) value(p *Place, k int, buf []byte) error {
 		return nil
 	case isNumber(c.Type) && isFloat(c.Type.DType):
 		return p.number(into, func(dst []byte) ([]byte, error) { return appendNull(dst, c.Type.DType) })
-	case c.how == number:
+	case c.how == number, c.how == derived:
 		return c.needsOne()
 	}
 	return err

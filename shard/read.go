@@ -53,7 +53,7 @@ func (r *Reader) wires(shard int, s *index.Segment) (*wiring, error) {
 		switch c.how {
 		case asIs, parsed, member, decimal, codes:
 			at = numbersOf(c.parts, part)
-		case number:
+		case number, derived:
 			of = numberOf(s, c.From)
 		}
 		w.field, w.number = append(w.field, at), append(w.number, of)
@@ -415,7 +415,7 @@ func (r *Reader) present(p *Place, k int, buf []byte) error {
 		return c.decimal(p, into, digits)
 	case codes:
 		return p.number(into, func(dst []byte) ([]byte, error) { return c.code(dst, p.of(at, buf)) })
-	case number:
+	case number, derived:
 		if c.scaled {
 			digits, err := r.digitsIn(p, &p.wires.number[k])
 			if err == ErrNoValue {

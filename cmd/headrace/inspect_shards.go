@@ -91,7 +91,7 @@ func lookAtShards(ctx context.Context, d *shard.Dataset, from []string) (*inspec
 	}
 	for _, f := range schema {
 		of := inspectedField{Name: f.Name, Type: f.Type.String(), Samples: i.Samples}
-		for _, known := range x.Fields {
+		for _, known := range slices.Concat(x.Fields, x.Numbers) {
 			if known.Name == f.Name {
 				of.Samples, of.Bytes, of.Most = known.Samples, known.Bytes, known.Most
 			}

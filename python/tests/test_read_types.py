@@ -7,7 +7,6 @@ import os
 import random
 import re
 import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -17,9 +16,12 @@ import pytest
 
 import headrace as hr
 from conftest import WHOLE
-from headrace.errors import HeadraceError, SampleError, SourceError
+from headrace._client.program import find_program
+from headrace.errors import HeadraceError, RecipeError, SampleError, SourceError
 
-TABLES = int(os.environ.get("T", 300 if WHOLE else 2))  # of each format
+pytestmark = pytest.mark.usefixtures("one_engine")
+
+TABLES = 300 if WHOLE else 2  # of each format
 UNITS = ("s", "ms", "us", "ns")
 
 
@@ -384,7 +386,7 @@ def test_columns_of_one_name_and_ten_thousand(form):
     write(pa.Table.from_arrays([one, one, pa.array([2])], ["x", "x", "y"]), f"a.{form}")
     refused(f"a.{form}", '"x": two columns have this name', x="x")
     assert rows(f"a.{form}", y="y") == {"y": [2]}
-    count = 10_000 if WHOLE else 2_000
+    count = 10_000 if WHOLE else 600
     wide = pa.Table.from_arrays([pa.array([i, -i]) for i in range(count)], [f"column {i}" for i in range(count)])
     for i in range(2):
         write(wide, f"w{i}.{form}")
@@ -417,6 +419,16 @@ def test_times_of_96_bits():
 def test_the_schema_is_shown():
     stamps, cents = pa.array([1, 2], pa.timestamp("us", "UTC")), pa.array([1, 2], pa.decimal128(9, 2))
     write(pa.table({"t": stamps, "d": cents, "c": pa.array(["a", "b"]).dictionary_encode()}), "a.parquet")
-    shown = subprocess.run([sys.executable, "-m", "headrace", "inspect", "a.parquet"], capture_output=True, text=True, check=True).stdout
+    shown = subprocess.run([find_program(), "inspect", "a.parquet"], capture_output=True, text=True, check=True).stdout
     for line in (r"t +int64 timestamp\[us, tz=UTC\]", r"d +text decimal128\(9, 2\)", r"c +text dictionary\[2\]"):
         assert re.search(line, shown), shown
+
+
+def test_times_of_two_units_do_not_mix():
+    for unit in ("ms", "us"):
+        write(pa.table({"x": pa.array([1, 2], pa.timestamp(unit))}), f"{unit}.parquet")
+    a, b = (hr.read(f"{unit}.parquet") for unit in ("ms", "us"))
+    with pytest.raises(RecipeError, match=r'the field "x" as int64 timestamp\[us\], but .* gives it as int64 timestamp\[ms\]'):
+        hr.merge([a, b]).batch(2).loader()
+    with hr.merge([a, a]).batch(2).loader() as loader:
+        assert loader.schema["x"].logical == "timestamp[ms]"
