@@ -165,12 +165,14 @@ def test_random_types(form):
                 data_page_version=r.choice(["1.0", "2.0"]),
                 use_dictionary=r.random() < 0.7,
                 store_decimal_as_integer=r.random() < 0.4,
-                use_deprecated_int96_timestamps=r.random() < 0.2,
+                use_deprecated_int96_timestamps=r.random() < 0.2 and not pa.types.is_timestamp(made["list"].type.value_type),
                 data_page_size=r.choice([1, 1 << 20]),
                 write_batch_size=r.choice([3, 1024]),
             )
-            # Each by itself: pyarrow 26 cannot read some of these tables whole, such as with pages of one value.
-            read = pa.table({name: pq.read_table(path, columns=[name])[name] for name in made.column_names})
+            # Lists are as they were written: pyarrow 26 reads no row of some whose pages have one value.
+            read = pa.table(
+                {name: made[name] if name == "list" else pq.read_table(path, columns=[name])[name] for name in made.column_names}
+            )
         else:
             new = r.choice([pa.ipc.new_file, pa.ipc.new_stream])
             options = pa.ipc.IpcWriteOptions(compression=r.choice([None, "lz4", "zstd"]))
@@ -415,6 +417,9 @@ def test_times_of_96_bits():
     far = pa.array([-62_135_596_800], pa.timestamp("s"))  # year 1
     pq.write_table(pa.table({"x": far.cast(pa.timestamp("us"))}), "b.parquet", use_deprecated_int96_timestamps=True)
     refused("b.parquet", "timestamp outside of the years 1678 to 2261.*write timestamp", x="x")
+    lists = pa.table({"x": pa.array([[1]], pa.list_(pa.timestamp("ns")))})
+    pq.write_table(lists, "c.parquet", use_deprecated_int96_timestamps=True)
+    refused("c.parquet", r"list of timestamps of 96 bits \(int96\): write them as int64", x="x")
 
 
 def test_the_schema_is_shown():

@@ -140,7 +140,9 @@ func (w *walk) node(p place) {
 	switch c.understand(e); {
 	case p.isMap:
 		c.refused = "it is a map, which has no place in a batch"
-	case len(p.lists) > 0 && (strings.HasPrefix(c.logical, "decimal") || c.kind == typeInt96):
+	case len(p.lists) > 0 && c.kind == typeInt96:
+		c.refused = "it is a list of timestamps of 96 bits (int96): write them as int64"
+	case len(p.lists) > 0 && strings.HasPrefix(c.logical, "decimal"):
 		c.refused = fmt.Sprintf("it is a list of %s, and only lists of numbers and of text have a place in a batch: write numbers",
 			c.logical)
 	case len(p.lists) > 0:
