@@ -72,14 +72,17 @@ func CountOf(merge string) string { return progress.CountOf(merge) }
 // pace. An input that fails is reported when the others have finished the epoch; they are
 // not stopped before, if not asked to be.
 func Merge[T any](flows []Flow[T], o MergeOpts) Flow[T] {
-	n := &node{name: o.Name, kind: kindMerge, buffer: o.Buffer, ordered: true, scheduled: o.Order != Arrival,
+	n := &node{name: o.Name, kind: kindMerge, buffer: o.Buffer, ordered: true,
 		detail: fmt.Sprintf("of %d, %v", len(flows), o.Order)}
+	if o.Order != Arrival {
+		n.counts = []string{""}
+	}
 	if o.Until == Shortest {
 		n.detail += ", until the shortest ends"
 	}
 	if o.Items > 0 {
 		n.detail += fmt.Sprintf(", until %d items", o.Items)
-		n.counts = true
+		n.counts = append(n.counts, CountOf(""))
 	}
 	if o.Order == Arrival {
 		n.workers, n.ordered = len(flows), false
@@ -94,13 +97,8 @@ func Merge[T any](flows []Flow[T], o MergeOpts) Flow[T] {
 	return Flow[T]{node: n, drop: dropOf(flows), open: func(op *opening, below *stage) *queue.Ring[T] {
 		st := op.newStage(n, below)
 		m := newMergeStage[T](st, n.workers+n.buffer)
+		m.feed(op, flows)
 		m.until, m.failFast = o.Until, o.FailFast
-
-		for _, f := range flows {
-			in := f.into(op, st)
-			m.inputs = append(m.inputs, &mergeInput[T]{ring: in, feeder: st.up[len(st.up)-1]})
-		}
-
 		if o.Order == Arrival {
 			for _, in := range m.inputs {
 				op.run(st, func(w *worker.Worker) { m.forward(w, in) })
@@ -205,6 +203,14 @@ func newMergeStage[T any](s *stage, places int) *mergeStage[T] {
 	m.turn.L = &m.mu
 	s.onHalt = m.stop
 	return m
+}
+
+// feed opens the flows that the stage takes from.
+func (m *mergeStage[T]) feed(op *opening, flows []Flow[T]) {
+	for _, f := range flows {
+		in := f.into(op, m.stage)
+		m.inputs = append(m.inputs, &mergeInput[T]{ring: in, feeder: m.up[len(m.up)-1]})
+	}
 }
 
 // forward is the life of one input's worker: it hands on what comes.

@@ -3,6 +3,7 @@ package pipe
 import (
 	"fmt"
 
+	"github.com/headrace/headrace/pipe/internal/progress"
 	"github.com/headrace/headrace/pipe/internal/queue"
 	"github.com/headrace/headrace/pipe/internal/worker"
 )
@@ -12,7 +13,7 @@ type RoundOpts struct {
 	Name     string // of the stage; required, and unique in its flow
 	Buffer   int    // items kept ready; 0: DefaultBuffer, or DefaultBatchBuffer after a Batch
 	First    int    // the number of the first flow's lane, of which a state tells
-	Each     int    // items of each flow in a round, at least 1
+	Each     int    // items of each flow in a round, at least 1; RoundGroups has none
 	DropLast bool   // an epoch ends with its last round that is full, and the rest is dropped
 }
 
@@ -26,13 +27,43 @@ func LaneOf(stage string, lane int) string { return fmt.Sprintf("%s@%d", stage, 
 // flows has its part of the same rounds.
 //
 // Hold is called for each item that waits for others of its round; nil: nothing is. Last
-// may change the last item of each round, before that is handed on.
+// may change the last item of each round, before that is handed on. A run that is resumed
+// begins with a round, so what comes of a round has to be finished together.
 //
 // Stages of different flows may have the same names. [Stats] add their numbers up,
 // SetWorkers divides workers among them, and a state calls each by [LaneOf].
 func Rounds[T any](flows []Flow[T], hold func(T), last func(*T), o RoundOpts) Flow[T] {
-	n := &node{name: o.Name, kind: kindRounds, buffer: o.Buffer, ordered: true,
-		detail: fmt.Sprintf("of %d lanes, %d each", len(flows), o.Each)}
+	n := roundNode(flows, fmt.Sprintf("of %d lanes, %d each", len(flows), o.Each), o)
+	switch {
+	case o.Each < 1:
+		n.mistake("Each is %d: must be at least 1", o.Each)
+	case last == nil:
+		n.mistake("its function is nil")
+	}
+	return rounds(n, flows, o, roundStage[T]{hold: hold, last: last})
+}
+
+// RoundGroups is [Rounds] for flows whose items come in groups, such as the samples of a
+// batch: a round has the next group of each flow. Last tells whether an item is the last
+// of its group; what comes of a group has to be finished together, as by [FillGroups].
+// A state counts the groups of each flow, so that a run goes on within a round.
+func RoundGroups[T any](flows []Flow[T], last func(T) bool, o RoundOpts) Flow[T] {
+	n := roundNode(flows, fmt.Sprintf("of %d lanes, a group each", len(flows)), o)
+	switch {
+	case o.Each != 0:
+		n.mistake("Each is %d, and a round has a group of each flow", o.Each)
+	case last == nil:
+		n.mistake("its function is nil")
+	}
+	for i := range flows {
+		n.counts = append(n.counts, LaneOf("", o.First+i))
+	}
+	return rounds(n, flows, o, roundStage[T]{ends: last})
+}
+
+// roundNode is the face of a stage that joins lanes, whose stages are told apart by it.
+func roundNode[T any](flows []Flow[T], detail string, o RoundOpts) *node {
+	n := &node{name: o.Name, kind: kindRounds, buffer: o.Buffer, ordered: true, detail: detail}
 	for i, f := range flows {
 		n.ups = append(n.ups, f.node)
 		for _, at := range f.node.walk() {
@@ -40,26 +71,28 @@ func Rounds[T any](flows []Flow[T], hold func(T), last func(*T), o RoundOpts) Fl
 		}
 	}
 	n.settle()
-	switch {
-	case len(flows) == 0:
+	if len(flows) == 0 {
 		n.mistake("it puts nothing together")
-	case o.Each < 1 || o.First < 0:
-		n.mistake("Each is %d and First %d: must be at least 1 and 0", o.Each, o.First)
-	case last == nil:
-		n.mistake("its function is nil")
 	}
+	if o.First < 0 {
+		n.mistake("First is %d: must be at least 0", o.First)
+	}
+	return n
+}
 
+func rounds[T any](n *node, flows []Flow[T], o RoundOpts, with roundStage[T]) Flow[T] {
 	return Flow[T]{node: n, drop: dropOf(flows), open: func(op *opening, below *stage) *queue.Ring[T] {
 		st := op.newStage(n, below)
-		m := newMergeStage[T](st, n.workers+n.buffer)
-		m.failFast = true
-		for _, f := range flows {
-			in := f.into(op, st)
-			m.inputs = append(m.inputs, &mergeInput[T]{ring: in, feeder: st.up[len(st.up)-1]})
+		r := with
+		r.mergeStage = newMergeStage[T](st, n.workers+n.buffer)
+		r.feed(op, flows)
+		r.failFast, r.each, r.dropLast = true, o.Each, o.DropLast
+		for _, end := range n.counts {
+			key := n.key() + end
+			r.groups = append(r.groups, groupTurns{key: key, finished: op.progress.AddTurns(key, op.config.Resume.Merges[key])})
 		}
-		r := &roundStage[T]{mergeStage: m, each: o.Each, dropLast: o.DropLast, hold: hold, last: last}
 		op.run(st, r.work)
-		return m.out
+		return r.out
 	}}
 }
 
@@ -72,11 +105,26 @@ type roundStage[T any] struct {
 	hold     func(T)
 	last     func(*T)
 	held     []queue.Message[T]
+
+	ends   func(T) bool // whether an item ends its group; nil: a round has items, and no groups
+	groups []groupTurns // of each input
+}
+
+// groupTurns count the groups of an input. Each has the number of its round, so a state
+// needs no more than those that are finished: after a resume they are left out, and the
+// others are made of the same items, which come again, in order.
+type groupTurns struct {
+	key      string
+	finished *progress.Children   // of this epoch
+	skip     progress.PositionSet // those that were finished before the run was resumed
 }
 
 // work makes epoch after epoch. It has a free place whenever it takes an item.
 func (r *roundStage[T]) work(w *worker.Worker) {
 	defer func() { r.out.DiscardAll(r.held) }()
+	for i := range r.groups {
+		r.groups[i].skip = r.groups[i].finished.Finished()
+	}
 	for r.out.Reserve(w) {
 		end, ok := r.takeRounds(w)
 		if !ok {
@@ -86,37 +134,23 @@ func (r *roundStage[T]) work(w *worker.Worker) {
 		if end.Kind == queue.Fatal || end.Last {
 			return
 		}
+		for i := range r.groups {
+			key := r.groups[i].key
+			r.groups[i] = groupTurns{key: key, finished: progress.NewTurns(key, Progress{})}
+		}
 	}
 }
 
 // takeRounds hands on one epoch, and returns the message after it. A place is reserved.
 func (r *roundStage[T]) takeRounds(w *worker.Worker) (end queue.Message[T], ok bool) {
-	for r.arrived < len(r.inputs) {
-		// An input that is over has no part in this round, nor in those that follow.
-		for _, in := range r.inputs {
-			for range r.each {
-				if in.over {
-					break
-				}
-				m, more, ok := r.next(w, in)
-				switch {
-				case !ok:
-					return end, false
-				case more:
-					if !r.dropLast && !r.handOn(w) {
-						r.out.DiscardMsg(m)
-						return end, false
-					}
-					if r.hold != nil {
-						r.hold(m.Val)
-					}
-					r.held = append(r.held, m)
-				case m.Kind == queue.Fatal:
-					r.haltAbove()
-					return m, r.handOn(w)
-				}
+	for round := r.begun(); r.arrived < len(r.inputs); round++ {
+		for i, in := range r.inputs {
+			if r.groups != nil && r.groups[i].skip.Has(round) {
+				continue
 			}
-
+			if end, ok := r.takePart(w, i, round); !ok || end.Kind == queue.Fatal {
+				return end, ok
+			}
 			if in.over && r.dropLast {
 				w.Skipped.Add(int64(len(r.held)))
 				r.out.DiscardAll(r.held)
@@ -124,26 +158,98 @@ func (r *roundStage[T]) takeRounds(w *worker.Worker) (end queue.Message[T], ok b
 				return r.cutShort(w)
 			}
 		}
-
-		if !r.endRound(w) {
-			return end, false
+		if end, ok := r.endRound(w); !ok || end.Kind == queue.Fatal {
+			return end, ok
 		}
 	}
 	return r.endEpoch(), true
 }
 
-// endRound hands on the round, of which the newest item is the last.
-func (r *roundStage[T]) endRound(w *worker.Worker) bool {
-	if n := len(r.held); n > 0 {
-		end := &r.held[n-1].Val
-		if err := w.Attempt(func() error { r.last(end); return nil }, func(error) {}); err != nil {
-			m := queue.Message[T]{Kind: queue.Fatal, Lineage: r.held[n-1].Lineage, Failure: r.NewFailure(err)}
-			r.haltAbove()
-			r.out.Put(&m, w.Last)
-			return false
+// begun is the first round that is not finished.
+func (r *roundStage[T]) begun() (round int64) {
+	for i := range r.groups {
+		if low := r.groups[i].skip.Low; i == 0 || low < round {
+			round = low
 		}
 	}
-	return r.handOn(w)
+	return round
+}
+
+// takePart takes an input's part of a round: none if its epoch is over. A message that is
+// fatal ends the run.
+func (r *roundStage[T]) takePart(w *worker.Worker, i int, round int64) (end queue.Message[T], ok bool) {
+	in := r.inputs[i]
+	for n := 1; !in.over; n++ {
+		m, more, ok := r.next(w, in)
+		switch {
+		case !ok:
+			return end, false
+		case m.Kind == queue.Fatal:
+			r.haltAbove()
+			return m, r.handOn(w)
+		case !more:
+			return end, true
+		}
+
+		// What was held is not the round's last.
+		if !r.dropLast && !r.handOn(w) {
+			r.out.DiscardMsg(m)
+			return end, false
+		}
+		ends := n == r.each
+		end, failed := r.attempt(w, m.Lineage, func() {
+			if r.hold != nil {
+				r.hold(m.Val)
+			}
+			if r.ends != nil {
+				ends = r.ends(m.Val)
+			}
+		})
+		if failed {
+			r.out.DiscardMsg(m)
+			return end, true
+		}
+
+		if ends && r.groups != nil {
+			m.Lineage = m.Lineage.WithTurns(r.groups[i].finished, round, round+1)
+		}
+		r.held = append(r.held, m)
+		if r.ends != nil && !r.dropLast && !r.handOn(w) {
+			return end, false
+		}
+		if ends {
+			return end, true
+		}
+	}
+	return end, true
+}
+
+// endRound hands on the round, of which the newest item is the last.
+func (r *roundStage[T]) endRound(w *worker.Worker) (end queue.Message[T], ok bool) {
+	if n := len(r.held); n > 0 && r.last != nil {
+		newest := &r.held[n-1]
+		if end, failed := r.attempt(w, newest.Lineage, func() { r.last(&newest.Val) }); failed {
+			return end, true
+		}
+	}
+	return end, r.handOn(w)
+}
+
+// attempt calls a function for an item. Where it fails, the message ends the run.
+func (r *roundStage[T]) attempt(w *worker.Worker, at progress.Lineage, f func()) (end queue.Message[T], failed bool) {
+	err := w.Attempt(func() error { f(); return nil }, func(err error) {
+		end := r.fatal(at, err)
+		r.out.Put(&end, w.Last) // a place is reserved
+	})
+	if err == nil {
+		return end, false
+	}
+	return r.fatal(at, err), true
+}
+
+func (r *roundStage[T]) fatal(at progress.Lineage, err error) queue.Message[T] {
+	r.haltAbove()
+	return queue.Message[T]{Kind: queue.Fatal, Lineage: at, Failure: r.NewFailure(err)}
 }
 
 // handOn hands on the items that it holds. It returns false when nothing more is needed.

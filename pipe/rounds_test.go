@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -172,6 +173,162 @@ func TestRoundsAreThoseOfTheLanes(t *testing.T) {
 			}
 		}
 	})
+}
+
+// grouping hands on sums in groups, whose last items say so.
+type grouping struct{ held []pipe.Held[*laneItem] }
+
+func (g *grouping) Add(ctx context.Context, v pipe.Held[*laneItem], e *pipe.Emitter[*laneItem, *laneItem]) error {
+	if g.held = append(g.held, v); v.Value.sum%2 == 0 {
+		return g.Flush(ctx, e)
+	}
+	return nil
+}
+
+func (g *grouping) Flush(_ context.Context, e *pipe.Emitter[*laneItem, *laneItem]) error {
+	for i, h := range g.held {
+		e.Emit(&laneItem{lane: h.Value.lane, sum: h.Value.sum, last: i == len(g.held)-1}, h)
+	}
+	g.held = nil
+	return nil
+}
+
+// groupsOfLanes are lists of the groups of some of the lanes.
+func groupsOfLanes(sizes []int, first, end int, dropLast bool) pipe.Flow[[]laneItem] {
+	var flows []pipe.Flow[*laneItem]
+	for lane := first; lane < end; lane++ {
+		flows = append(flows, pipe.Aggregate(laneFlow(lane, sizes[lane]),
+			func() pipe.Aggregator[*laneItem, *laneItem] { return &grouping{} }, pipe.AggregateOpts{Name: "groups", Buffer: 1}))
+	}
+	in := pipe.RoundGroups(flows, func(v *laneItem) bool { return v.last }, pipe.RoundOpts{Name: "rounds", First: first, DropLast: dropLast})
+	return pipe.Aggregate(in, func() pipe.Aggregator[*laneItem, []laneItem] { return &listing{} }, pipe.AggregateOpts{Name: "lists"})
+}
+
+// Wherever runs are cut, also within a round, and however lanes are divided among those
+// that go on: each lane has the groups that it has alone, a round after the other.
+func TestRoundsOfGroups(t *testing.T) {
+	leak.Check(t)
+	rapid.Check(t, func(r *rapid.T) {
+		sizes := rapid.SliceOfN(rapid.IntRange(0, 30), 1, 6).Draw(r, "sizes")
+		dropLast := rapid.Bool().Draw(r, "drop last")
+		var want [][][]laneItem // by lane
+		least := 30
+		for lane, n := range sizes {
+			var groups [][]laneItem
+			var group []laneItem
+			all := alone(t, lane, n)
+			for i, v := range all {
+				if group = append(group, laneItem{lane: lane, sum: v.sum}); v.sum%2 == 0 || i == len(all)-1 {
+					groups, group = append(groups, group), nil
+				}
+			}
+			want, least = append(want, groups), min(least, len(groups))
+		}
+
+		had := make([]int, len(sizes)) // groups, by lane
+		state := pipe.State{}
+		for over := false; !over; {
+			over = true
+			next := pipe.State{Version: pipe.StateVersion, Sources: map[string]pipe.SourceState{}, Merges: map[string]pipe.Progress{}}
+			parts := rapid.IntRange(1, len(sizes)).Draw(r, "runs")
+			if dropLast { // a run that has all lanes ends with the shortest
+				parts = 1
+			}
+			for part := range parts {
+				first, end := len(sizes)*part/parts, len(sizes)*(part+1)/parts
+				mine := pipe.State{}
+				if state.Version > 0 {
+					mine = pipe.State{Version: state.Version, Sources: map[string]pipe.SourceState{}, Merges: map[string]pipe.Progress{}}
+				}
+				for lane := first; lane < end && state.Version > 0; lane++ {
+					numbers, rounds := pipe.LaneOf("numbers", lane), pipe.LaneOf("rounds", lane)
+					mine.Sources[numbers], mine.Merges[rounds] = state.Sources[numbers], state.Merges[rounds]
+				}
+
+				run := begun(t, groupsOfLanes(sizes, first, end, dropLast), pipe.Config{Resume: mine})
+				ended := false
+				for range rapid.IntRange(1, 9).Draw(r, "groups") {
+					got, err := run.Next(context.Background())
+					lane := -1 // whose turn it is
+					for i := first; i < end; i++ {
+						if had[i] < len(want[i]) && (lane < 0 || had[i] < had[lane]) {
+							lane = i
+						}
+					}
+					if ended = lane < 0 || dropLast && had[lane] == least; ended {
+						if err != io.EOF {
+							r.Fatalf("%v, %v after the last group", got, err)
+						}
+						break
+					}
+					if err != nil || !slices.Equal(got, want[lane][had[lane]]) {
+						r.Fatalf("group %d of lane %d: %v, %v, want %v", had[lane], lane, got, err, want[lane][had[lane]])
+					}
+					had[lane]++
+				}
+				for key, at := range run.State().Sources {
+					if ended { // as it is for those that have more
+						lane := 0
+						fmt.Sscanf(key, "numbers@%d", &lane)
+						at = pipe.SourceState{Low: int64(sizes[lane])}
+					}
+					next.Sources[key] = at
+				}
+				for key, at := range run.State().Merges {
+					next.Merges[key] = at
+				}
+				over = over && ended
+				run.Close()
+			}
+			state = next
+		}
+	})
+}
+
+// A function that fails ends the run, whatever it is asked.
+func TestFunctionsOfRoundsThatPanic(t *testing.T) {
+	leak.Check(t)
+	flows := func() (all []pipe.Flow[int]) {
+		for range 2 {
+			all = append(all, pipe.From("numbers", pipe.Count(4)))
+		}
+		return all
+	}
+	o := pipe.RoundOpts{Name: "rounds"}
+	each := pipe.RoundOpts{Name: "rounds", Each: 2}
+	for name, f := range map[string]pipe.Flow[int]{
+		"hold": pipe.Rounds(flows(), func(int) { panic("bad") }, func(*int) {}, each),
+		"last": pipe.Rounds(flows(), nil, func(*int) { panic("bad") }, each),
+		"ends": pipe.RoundGroups(flows(), func(int) bool { panic("bad") }, o),
+		"exit": pipe.RoundGroups(flows(), func(int) bool { runtime.Goexit(); return false }, o),
+	} {
+		run := begun(t, f, pipe.Config{})
+		for {
+			if _, err := run.Next(context.Background()); err != nil {
+				var failed *pipe.StageError
+				if !errors.As(err, &failed) || failed.Stage != "rounds" {
+					t.Errorf("%s: %v", name, err)
+				}
+				break
+			}
+		}
+	}
+}
+
+func TestRoundsThatCannotBe(t *testing.T) {
+	one := []pipe.Flow[int]{pipe.From("numbers", pipe.Count(4))}
+	for want, f := range map[string]pipe.Flow[int]{
+		"Each is 0":              pipe.Rounds(one, nil, func(*int) {}, pipe.RoundOpts{Name: "rounds"}),
+		"its function is nil":    pipe.Rounds(one, nil, nil, pipe.RoundOpts{Name: "rounds", Each: 1}),
+		"First is -1":            pipe.Rounds(one, nil, func(*int) {}, pipe.RoundOpts{Name: "rounds", Each: 1, First: -1}),
+		"it puts nothing":        pipe.Rounds(nil, nil, func(*int) {}, pipe.RoundOpts{Name: "rounds", Each: 1}),
+		"has a group of each":    pipe.RoundGroups(one, func(int) bool { return true }, pipe.RoundOpts{Name: "rounds", Each: 1}),
+		"rounds: its function i": pipe.RoundGroups(one, nil, pipe.RoundOpts{Name: "rounds"}),
+	} {
+		if err := f.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
 }
 
 // Stages of one name are one to people.

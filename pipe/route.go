@@ -125,9 +125,7 @@ func (d *split[In, Out]) open(op *opening, below *stage) (*routeStage[In], *merg
 	}
 	m := newMergeStage[Out](st, d.join.workers+d.join.buffer)
 	op.whole++
-	for _, end := range d.ends {
-		m.inputs = append(m.inputs, &mergeInput[Out]{ring: end.into(op, st)})
-	}
+	m.feed(op, d.ends)
 	op.whole--
 	r.open(op, d.router)
 	r.in = d.in.into(op, r.stage)

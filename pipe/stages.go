@@ -9,14 +9,12 @@ func (n *node) stages() progress.Stages {
 	for _, at := range n.walk() {
 		s.Judging[at.key()] = at.policy != nil && at.policy.Skip
 		s.Aggregates[at.key()] = at.kind == kindAggregate
+		for _, end := range at.counts {
+			s.Merges[at.key()+end] = true
+		}
 		switch {
 		case at.kind == kindSource:
 			s.Sources[at.key()] = true
-		case at.scheduled:
-			s.Merges[at.key()] = true
-			if at.counts {
-				s.Merges[progress.CountOf(at.key())] = true
-			}
 		case at.makes:
 			s.Makers[at.key()] = at.looseness()
 		}
