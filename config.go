@@ -46,7 +46,8 @@ type Config struct {
 	// epoch, at least 10.
 	MaxErrors MaxErrors `json:"max_errors"`
 
-	// StepsPerEpoch is the number of batches in an epoch; nil: as many as there are.
+	// StepsPerEpoch is the number of batches in an epoch, or of [Info].Accumulate batches
+	// each; nil: as many as there are.
 	StepsPerEpoch *int `json:"steps_per_epoch" min:"1"`
 
 	// Uneven says that ranks may have different numbers of batches.

@@ -56,7 +56,7 @@ func (l *Loader) Epoch() EpochSummary { return l.ended }
 
 // full tells whether the epoch that Next is in has had all batches that it is to have.
 func (l *Loader) full() bool {
-	return l.config.StepsPerEpoch != nil && l.count.Batches >= int64(*l.config.StepsPerEpoch)
+	return l.config.StepsPerEpoch != nil && l.count.Batches >= l.extent.Steps
 }
 
 // cut ends an epoch that is full. What is left of it is dropped, with what was made
@@ -73,9 +73,13 @@ func (l *Loader) cut() error {
 
 // short ends the run, since other ranks have batches that this one has not.
 func (l *Loader) short() error {
-	l.failure = fmt.Errorf("%w: rank %d has %d batches in epoch %d, and steps_per_epoch is %d: "+
+	each := ""
+	if n := l.accumulate(); n > 1 {
+		each = fmt.Sprintf(", of %d batches each", n)
+	}
+	l.failure = fmt.Errorf("%w: rank %d has %d batches in epoch %d, and steps_per_epoch is %d%s: "+
 		"use a smaller steps_per_epoch, or lose and drop fewer samples",
-		ErrShort, l.config.Rank, l.count.Batches, l.count.Epoch, *l.config.StepsPerEpoch)
+		ErrShort, l.config.Rank, l.count.Batches, l.count.Epoch, *l.config.StepsPerEpoch, each)
 	l.Stop()
 	return l.failure
 }

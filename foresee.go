@@ -32,7 +32,7 @@ func foresee(d design, from listing, l layouts, program *compile.Program) (known
 	}
 	known.info.Decoder, known.info.State = known.extent.Begin.Decoder, known.extent.Settled(State{})
 	if d.config.StepsPerEpoch != nil {
-		known.extent.Steps = int64(*d.config.StepsPerEpoch)
+		known.extent.Steps = int64(*d.config.StepsPerEpoch) * int64(from.accumulate())
 	}
 	if known.info.Agree = mayDiffer(d, from, program); known.info.Agree {
 		known.info.Exact = false
@@ -86,17 +86,17 @@ func extentOf(d design, from listing, program *compile.Program) resume.Extent {
 	})
 	splits, _ := from.splits() // which there are
 	items := from.items(d.plan)
-	begin.Sources, begin.Merges, begin.Aggregates = places(d.plan, from, program.Gathers)
+	begin.Sources, begin.Merges, begin.Aggregates = places(d.plan, from, program)
 	begin.InStep = inStep(d, from, program) && len(items) == 0 // which ranks count for themselves
 	return resume.Extent{
 		Begin: begin, Splits: splits, Total: total, Of: from.splitOf, Items: items, Judges: judges, Makes: program.Makes,
-		Changed: changed, Lanes: from.lanes.Lanes,
+		Changed: changed, Lanes: from.lanes.Lanes, Turns: program.Turns,
 	}
 }
 
 // places returns the places of sources, of merges and of steps that gather samples when a
 // run begins.
-func places(p fuse.Plan, from listing, gathers []string) (sources map[string]SourceState, merges map[string]pipe.Progress,
+func places(p fuse.Plan, from listing, program *compile.Program) (sources map[string]SourceState, merges map[string]pipe.Progress,
 	aggregates map[string]pipe.Memory) {
 	sources = map[string]SourceState{}
 	for _, s := range from.begins {
@@ -109,6 +109,13 @@ func places(p fuse.Plan, from listing, gathers []string) (sources map[string]Sou
 		}
 		for _, key := range from.keys(s.Name) {
 			sources[key] = at
+		}
+	}
+
+	if program.Turns != "" {
+		merges = map[string]pipe.Progress{}
+		for _, key := range from.keys(program.Turns) {
+			merges[key] = pipe.Progress{}
 		}
 	}
 
@@ -130,7 +137,7 @@ func places(p fuse.Plan, from listing, gathers []string) (sources map[string]Sou
 		}
 	}
 
-	for _, name := range gathers {
+	for _, name := range program.Gathers {
 		if aggregates == nil {
 			aggregates = map[string]pipe.Memory{}
 		}
@@ -216,7 +223,7 @@ func describe(d design, from listing, l *batch.Layout, program *compile.Program)
 		i.Samples += s.Drawn()
 	}
 
-	i.Ranks = from.told(d)
+	i.Ranks, i.Accumulate = from.told(d), from.accumulate()
 	i.SamplesPerEpoch = program.Samples
 	i.BatchesPerEpoch, i.Grouped = batchesPerEpoch(d, from, l, program, int64(i.Rows))
 	i.Exact = isExact(d, from, program)
@@ -228,10 +235,15 @@ func describe(d design, from listing, l *batch.Layout, program *compile.Program)
 	}
 
 	steps := int64(*d.config.StepsPerEpoch)
-	if most := i.BatchesPerEpoch; steps > most && most >= 0 {
-		return i, fmt.Errorf("%w: steps_per_epoch is %d: an epoch of %d samples has %d batches", ErrConfig, steps, i.SamplesPerEpoch, most)
+	if most := i.BatchesPerEpoch; steps*int64(i.Accumulate) > most && most >= 0 {
+		each := ""
+		if i.Accumulate > 1 {
+			each = fmt.Sprintf(", of which a step has %d", i.Accumulate)
+		}
+		return i, fmt.Errorf("%w: steps_per_epoch is %d: an epoch of %d samples has %d batches%s",
+			ErrConfig, steps, i.SamplesPerEpoch, most, each)
 	}
-	i.BatchesPerEpoch, i.Exact = steps, true
+	i.BatchesPerEpoch, i.Exact = steps*int64(i.Accumulate), true
 	return i, nil
 }
 

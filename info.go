@@ -19,9 +19,10 @@ type Info struct {
 	Exact           bool     `json:"exact"`             // BatchesPerEpoch is a count, not a bound
 	Grouped         bool     `json:"grouped,omitempty"` // samples come into batches by what they are: Rows is the most of one
 	Agree           bool     `json:"agree,omitempty"`   // with Config.Agree: ranks may have different numbers of batches
+	Ranks           string   `json:"ranks"`             // for people: what another number of ranks changes
+	Accumulate      int      `json:"accumulate"`        // batches that are this rank's part of a global batch, one after the other
 	// a function of Python makes batches of their samples: shapes are of the whole
 	// batch, and text is one for all
-	Ranks     string        `json:"ranks"` // for people: what another number of ranks changes
 	Whole     bool          `json:"whole,omitempty"`
 	Single    bool          `json:"single,omitempty"`  // no step makes batches: each is one sample, whose fields they are
 	Classes   []recipe.Path `json:"classes,omitempty"` // names of labels, where they have any

@@ -17,13 +17,28 @@ type lanes struct {
 	order.Lanes
 	first, end int
 	of         [][]*source.Listing // of each of the rank's lanes, in the order of the recipe
+	batches    bool                // each lane has batches of its own, which come one after the other
 }
 
 // any reports whether there are lanes. Without, a rank is one line of stages.
 func (l lanes) any() bool { return l.Count > 0 }
 
-// rows returns the rank's rows of a full global batch.
-func (l lanes) rows() int { return (l.end - l.first) * l.Each }
+// rows returns the most rows of a batch: those of the rank in a global batch, or of a
+// lane whose batches are its own.
+func (l lanes) rows() int {
+	if l.batches {
+		return l.Each
+	}
+	return (l.end - l.first) * l.Each
+}
+
+// accumulate returns how many batches of this rank are its part of a global batch.
+func (l lanes) accumulate() int {
+	if l.batches {
+		return l.end - l.first
+	}
+	return 1
+}
 
 // divide gives a rank its lanes of the listed sources, if steps hold, drop or make
 // samples before global batches. Samples that pass one by one need no lanes: their rows
@@ -43,16 +58,22 @@ func (l *listing) divide(d design) error {
 		return nil
 	}
 	batch := d.plan.Batch.GlobalSize
+	if batch == 0 { // a lane's batch is as large as one of a rank
+		batch = asked * l.size()
+	}
 	all, err := order.LanesOf(batch, asked)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	first, end, err := all.Of(l.rank, l.world, l.uneven)
 	if err != nil {
+		if d.plan.Batch.GlobalSize == 0 { // there may be any number of lanes
+			batch = asked / gcd(asked, l.world) * l.world
+		}
 		return refuseRanks(all, batch, l.world, err)
 	}
 
-	l.lanes = lanes{Lanes: all, first: first, end: end}
+	l.lanes = lanes{Lanes: all, first: first, end: end, batches: alike(d)}
 	for lane := first; lane < end; lane++ {
 		var mine []*source.Listing
 		for _, s := range l.begins {
@@ -96,7 +117,7 @@ func (l listing) agree(d design, program *compile.Program) error {
 	}
 	return fmt.Errorf("%w: with world_size %d ranks would have different numbers of batches, as lanes have of samples: "+
 		"set steps_per_epoch, to at most %d, or uneven=True where no rank waits for another; or initialise "+
-		"torch.distributed before .loader(), so that ranks agree while they run", ErrConfig, l.world, fewest)
+		"torch.distributed before .loader(), so that ranks agree while they run", ErrConfig, l.world, fewest/int64(l.accumulate()))
 }
 
 // fewest returns the number of batches of the rank that has the fewest, or an upper
@@ -117,14 +138,13 @@ func (l listing) fewest(program *compile.Program) (fewest int64, alike bool) {
 // apart returns the reason for which global batches depend on the ranks; "": they do not.
 func (l *listing) apart(d design) string {
 	switch {
-	case d.plan.Batch.GlobalSize == 0:
+	case alike(d) && d.plan.Lanes == 0:
+		return "samples of one kind come together, of those that a rank has. With .lanes(n) before it, each of n lanes makes " +
+			"batches of its own, and a rank has those of its lanes one after the other"
+	case d.plan.Batch.GlobalSize == 0 && !alike(d):
 		return "batches are not global"
 	case d.config.Order != InputOrder || d.recipe.Overtakes():
 		return `samples overtake each other with order="completion"`
-	case d.plan.Batch.Buckets != nil:
-		return "a bucket is padded to the longest sample of a rank"
-	case d.plan.Batch.Policy() && d.plan.Batch.Pack == nil, compile.Groups(d.recipe, d.plan) && d.plan.Batch.Pack == nil:
-		return "samples of one kind come together, of those that a rank has"
 	case l.iterated() != nil:
 		return fmt.Sprintf("each rank iterates over an object of its own in %q: give the source a length", l.iterated().Name)
 	}
@@ -139,6 +159,13 @@ func (l *listing) apart(d design) string {
 		}
 	}
 	return ""
+}
+
+// alike reports whether samples of one kind come into a batch, which is padded or shaped
+// for them: so it is of one lane.
+func alike(d design) bool {
+	b := d.plan.Batch
+	return b.Pack == nil && !b.Lists && compile.Groups(d.recipe, d.plan)
 }
 
 // holds reports whether steps hold, drop or make samples before they come into batches.
@@ -185,6 +212,13 @@ func lanesFor(batch, world int) int {
 	return world
 }
 
+func gcd(a, b int) int {
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
 // keyed calls a function for each source with its key in runs and states: its name, or
 // that of each of its lanes.
 func (l listing) keyed(each func(key string, s *source.Listing)) {
@@ -208,9 +242,6 @@ func (l listing) compiled() *compile.Lanes {
 	return &compile.Lanes{
 		Sources: l.of, First: l.first, Count: l.Count, Each: l.Each,
 		Share: func(lane int, samples int64) int64 { return l.ofLane(lane).divided(samples, l.Count, lane).Len() },
-		Expected: func(lane int, whole *source.Listing) int64 {
-			return l.share(whole, lane).Len()
-		},
 	}
 }
 
@@ -218,6 +249,11 @@ func (l listing) compiled() *compile.Lanes {
 func (l listing) told(d design) string {
 	const depend = "Another number of ranks has other batches: "
 	switch why := l.apart(d); {
+	case l.batches:
+		return fmt.Sprintf("Global batches are the same for every number of ranks that divides %d, the number of lanes: "+
+			"a batch of each lane. "+
+			"This rank has lanes %d to %d, whose batches come one after the other: %d are a step (loader.accumulate).",
+			l.Count, l.first, l.end-1, l.accumulate())
 	case l.any():
 		return fmt.Sprintf("Global batches are the same for every number of ranks that divides %d, the number of lanes. "+
 			"This rank has lanes %d to %d, %d rows of each in a batch.", l.Count, l.first, l.end-1, l.Each)
@@ -225,7 +261,7 @@ func (l listing) told(d design) string {
 		return "Ranks share the samples of an epoch; each has others."
 	case d.does(Skip):
 		return depend + `on_error="skip" has later samples take the rows of those that are lost.`
-	case d.plan.Batch.GlobalSize == 0:
+	case d.plan.Batch.GlobalSize == 0 && !alike(d):
 		return depend + "size counts the rows of one rank. global_size counts those of all, and keeps batches the same."
 	case why != "":
 		return depend + why + "."

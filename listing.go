@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/headrace/headrace/internal/compile"
 	"github.com/headrace/headrace/internal/source"
@@ -182,8 +180,7 @@ func (l listing) iterated() *source.Listing {
 
 // source returns that of a name or a key, or the mix, in which samples have positions.
 func (l listing) source(name string) *source.Listing {
-	if base, number, ok := strings.Cut(name, "@"); ok && l.any() {
-		lane, _ := strconv.Atoi(number)
+	if base, lane, ok := pipe.LaneIn(name); ok && l.any() {
 		return l.of[lane-l.first][l.index(base)]
 	}
 	return l.begins[l.index(name)]
@@ -195,7 +192,7 @@ func (l listing) index(name string) int {
 
 // splitOf returns the split of an epoch of a source.
 func (l listing) splitOf(name string, epoch int, s order.Split) order.Split {
-	base, _, _ := strings.Cut(name, "@") // whose epochs a sampler's are, whoever has the lane
+	base, _, _ := pipe.LaneIn(name) // whose epochs a sampler's are, whoever has the lane
 	return l.begins[l.index(base)].SplitOf(s, epoch)
 }
 

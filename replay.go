@@ -139,10 +139,13 @@ func (l *Loader) extentOf(world, rank int) (resume.Extent, error) {
 	from := l.as(world, rank)
 	e := resume.Extent{
 		Begin: l.extent.Begin, Total: l.extent.Total, Of: l.splitOf, Items: from.items(l.plan), Judges: l.extent.Judges,
-		Makes: l.compiled.Makes, Steps: l.extent.Steps, Lanes: l.extent.Lanes,
+		Makes: l.compiled.Makes, Steps: l.extent.Steps, Lanes: l.extent.Lanes, Turns: l.extent.Turns,
+	}
+	if l.config.StepsPerEpoch != nil {
+		e.Steps = int64(*l.config.StepsPerEpoch) * int64(from.accumulate())
 	}
 	e.Begin.WorldSize, e.Begin.Rank = world, rank
-	e.Begin.Sources, e.Begin.Merges, e.Begin.Aggregates = places(l.plan, from, l.compiled.Gathers)
+	e.Begin.Sources, e.Begin.Merges, e.Begin.Aggregates = places(l.plan, from, l.compiled)
 	var err error
 	e.Splits, err = from.splits()
 	return e, err

@@ -2,6 +2,8 @@ package pipe
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/headrace/headrace/pipe/internal/progress"
 	"github.com/headrace/headrace/pipe/internal/queue"
@@ -19,6 +21,17 @@ type RoundOpts struct {
 
 // LaneOf returns the name of a lane's source, or other stage, in states.
 func LaneOf(stage string, lane int) string { return fmt.Sprintf("%s@%d", stage, lane) }
+
+// LaneIn returns the stage and the lane of a name that [LaneOf] has made; false: it has
+// made none.
+func LaneIn(name string) (stage string, lane int, ok bool) {
+	if at := strings.LastIndexByte(name, '@'); at >= 0 {
+		if lane, err := strconv.Atoi(name[at+1:]); err == nil {
+			return name[:at], lane, true
+		}
+	}
+	return name, 0, false
+}
 
 // Rounds joins flows that do the same with other items, the lanes of an order: a round
 // has the next items of each, in the order of the flows. A flow at the end of its epoch

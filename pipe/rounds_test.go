@@ -200,7 +200,8 @@ func groupsOfLanes(sizes []int, first, end int, dropLast bool) pipe.Flow[[]laneI
 		flows = append(flows, pipe.Aggregate(laneFlow(lane, sizes[lane]),
 			func() pipe.Aggregator[*laneItem, *laneItem] { return &grouping{} }, pipe.AggregateOpts{Name: "groups", Buffer: 1}))
 	}
-	in := pipe.RoundGroups(flows, func(v *laneItem) bool { return v.last }, pipe.RoundOpts{Name: "rounds", First: first, DropLast: dropLast})
+	last := func(v *laneItem) bool { return v.last }
+	in := pipe.RoundGroups(flows, last, pipe.RoundOpts{Name: "rounds", First: first, DropLast: dropLast})
 	return pipe.Aggregate(in, func() pipe.Aggregator[*laneItem, []laneItem] { return &listing{} }, pipe.AggregateOpts{Name: "lists"})
 }
 

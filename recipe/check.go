@@ -480,7 +480,8 @@ func (r Recipe) CheckWhole() error {
 	return wrong
 }
 
-// checkLanes refuses lanes without a global batch, which they divide.
+// checkLanes refuses lanes that no batch is divided into: a global batch has equally many
+// rows of each, or, where samples of one kind come together, a batch of each.
 func (r Recipe) checkLanes() error {
 	for i, s := range r.All() {
 		n := TraitsOf(s.Args).Lanes
@@ -489,13 +490,14 @@ func (r Recipe) checkLanes() error {
 		}
 		wrong := &Error{Step: i, Name: s.Name}
 		switch b := TraitsOf(r.Steps[len(r.Steps)-1].Args).Batches; {
-		case b == nil || b.GlobalSize == 0:
-			wrong.Err = errors.New("is for global batches, which every number of ranks shares alike: end with a batch that has global_size")
-		case b.GlobalSize%n != 0:
+		case b != nil && b.GlobalSize%n != 0:
 			wrong.Err = fmt.Errorf("has %d lanes, which do not divide global_size=%d: each lane has equally many rows of a batch",
 				n, b.GlobalSize)
-		default:
+		case b != nil && (b.GlobalSize > 0 || b.Buckets != nil || b.Own != nil || b.Stacks() && !b.Lists && r.ImageShapes() != nil):
 			return nil
+		default:
+			wrong.Err = errors.New("is for global batches, which every number of ranks shares alike: " +
+				"end with a batch that has global_size, or with one of samples of one kind, such as bucket_batch")
 		}
 		return wrong
 	}

@@ -47,10 +47,12 @@ func (c *checker) shapes(at int) (all []tensor.Shape) {
 		if b, ok := c.steps[c.top[from]].Args.(Bucketing); ok && len(b.Buckets()) > 0 {
 			break
 		}
-		switch c.steps[c.top[from]].Args.(type) {
+		switch args := c.steps[c.top[from]].Args.(type) {
 		case Transform, FieldStep:
 		default:
-			return nil
+			if TraitsOf(args).Lanes == 0 {
+				return nil
+			}
 		}
 	}
 	if from < 0 {

@@ -21,51 +21,63 @@ type joiner struct {
 // join makes the pipeline of a section. Later says whether its batches may have to wait
 // for bytes after it.
 func (j joiner) join(s *section, later bool) (pipe.Flow[*batch.Batch], counted) {
-	if j.Lanes != nil && j.lane == nil {
-		return j.inRounds(s, later)
-	}
 	if s.table != nil {
 		return j.tabular(s), counted{}
 	}
 	s = j.own(s)
-	in := j.line(samples{}, s.line, later || s.end.Replaces || s.plan.Batch.Lists)
-	if s.end.Collating != nil && s.end.Collating.By != nil {
-		return j.collateAlike(in, s, later)
+	lines := j.lines(func(j joiner) samples {
+		return j.line(samples{}, s.line, later || s.end.Replaces || s.plan.Batch.Lists)
+	})
+	s.Slots.Packs = s.plan.Samples.Gathers() // a row may be several samples
+	switch {
+	case s.end.Collating != nil && s.end.Collating.By != nil:
+		return j.collateAlike(lines, s, later)
+	case s.end.Grouping != nil:
+		return j.group(lines, s, later)
 	}
+
+	in := j.rows(lines, s)
 	if python := s.end.Calls(); python != nil {
 		in = j.count(in, s.plan.Last.Name())
 		in.workers = max(in.workers, python.Workers)
 	}
 	s.Slots.Counts = in.by != nil
-	if s.end.Collating != nil {
-		return j.collate(in.Flow, s, later), in.counted
+	return j.fill(in.Flow, s, later), in.counted
+}
+
+// fill is the flow of batches that have samples as they come.
+func (j joiner) fill(in pipe.Flow[*record.Record], s *section, later bool) pipe.Flow[*batch.Batch] {
+	switch {
+	case s.end.Collating != nil:
+		return j.collate(in, s, later)
+	case s.plan.Batch.MaxWait > 0:
+		return j.inTime(in, s)
 	}
-	if s.end.Grouping != nil {
-		return j.group(in, s, later)
+
+	filling := j.filling(s, later)
+	if j.inRounds() {
+		ends := func(it *record.Record) bool { return it.EndsRound }
+		return pipe.FillGroups(in, s.Layout.Rows, ends, s.Slots, s.end.Fill, filling)
 	}
-	if s.plan.Batch.MaxWait > 0 {
-		return j.inTime(in.Flow, s), in.counted
-	}
-	s.Slots.Packs = s.plan.Samples.Gathers() // a row may be several samples
-	filling := j.filling(s, s.plan.Batch.DropLast, later)
+	filling.DropLast = s.plan.Batch.DropLast
 	if s.end.Together() {
-		return pipe.FillRuns(in.Flow, s.Layout.Rows, s.Slots, s.end.Fill, s.end.FillAll, s.end.Function.Together, filling), in.counted
+		return pipe.FillRuns(in, s.Layout.Rows, s.Slots, s.end.Fill, s.end.FillAll, s.end.Function.Together, filling)
 	}
-	return pipe.Fill(in.Flow, s.Layout.Rows, s.Slots, s.end.Fill, filling), in.counted
+	return pipe.Fill(in, s.Layout.Rows, s.Slots, s.end.Fill, filling)
 }
 
 // filling are the settings of the stage that fills batches.
-func (j joiner) filling(s *section, dropLast, later bool) pipe.FillOpts {
+func (j joiner) filling(s *section, later bool) pipe.FillOpts {
 	ordered := j.fillsInOrder(s, later)
 	if step := s.plan.Last.Step; step != nil {
 		if call := recipe.TraitsOf(step.Args).Call; call != nil {
 			ordered = keepsOrder(call.Order, ordered)
 		}
 	}
-	o := pipe.FillOpts{
-		Name: s.plan.Last.Name(), Workers: j.Workers, Buffer: j.ahead(s), Ordered: ordered,
-		DropLast: dropLast, Failures: s.end.Losses,
+	if pack := s.plan.Batch.Pack; pack != nil && pack.Cuts() {
+		ordered = true // what is left of a sample that was cut comes after its beginning
 	}
+	o := pipe.FillOpts{Name: s.plan.Last.Name(), Workers: j.Workers, Buffer: j.ahead(s), Ordered: ordered, Failures: s.end.Losses}
 	if python := s.end.Function; python != nil {
 		o.Workers, o.InFlightPerWorker, o.OnResize = python.Workers, python.PerWorker, python.Pool.SetWorkers
 		j.Calling = append(j.Calling, o.Name)

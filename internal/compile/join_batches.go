@@ -31,30 +31,32 @@ func (j joiner) collate(in pipe.Flow[*record.Record], s *section, later bool) pi
 }
 
 // collateAlike is collate for batches of samples of like length.
-func (j joiner) collateAlike(of samples, s *section, later bool) (pipe.Flow[*batch.Batch], counted) {
+func (j joiner) collateAlike(lines []samples, s *section, later bool) (pipe.Flow[*batch.Batch], counted) {
 	c := s.end.Collating
+	type placed = group.Placed[*record.Record, int]
 	begin, err := group.Buckets(itemLength, group.BucketOpts{Lengths: s.plan.Batch.Buckets.Lengths, Sizes: s.Layout.Full()})
 	if err != nil {
 		return j.fail(err)
 	}
-	together := pipe.AggregateOpts{Name: "group " + c.Name, Buffer: j.Workers, DropLast: c.DropLast}
-	j.note(together.Name, 1, nil)
-	type placed = group.Placed[*record.Record, int]
 	drop := func(p placed) { j.Env.Drop(p.Item) }
-	in := pipe.Discard(pipe.Aggregate(of.Flow, begin, together), drop)
+	in := turnsOfGroups(j, gathered(j, lines, begin, drop, s), s, drop)
 
 	// Samples are counted from here on, where those of a batch come one after the other:
 	// a bucket may wait for many others.
-	if passed(of.counted, s.needs()); of.by != nil || j.Counts {
+	of := counted{}
+	for _, line := range lines {
+		passed(line.counted, s.needs())
+	}
+	if lines[0].by != nil || j.Counts {
 		var by *depth.Limit
 		in, by = enter(j, in, "after group "+c.Name, func(p placed) *record.Record { return p.Item }, drop)
-		of.counted = counted{by: by, each: 1, workers: c.Workers}
+		of = counted{by: by, each: 1, workers: c.Workers}
 	}
 	s.Slots.Counts = of.by != nil
 
 	list := pipe.AggregateOpts{Name: "list " + c.Name, Buffer: 1}
 	j.note(list.Name, 1, nil)
-	return j.collated(pipe.Discard(pipe.Aggregate(in, group.Gather[*record.Record, int], list), c.DropAll), s, later), of.counted
+	return j.collated(pipe.Discard(pipe.Aggregate(in, group.Gather[*record.Record, int], list), c.DropAll), s, later), of
 }
 
 // collated has a function make a batch of each list.
@@ -97,60 +99,81 @@ func (j joiner) inTime(in pipe.Flow[*record.Record], s *section) pipe.Flow[*batc
 	return pipe.Fill(lists, 1, s.Slots, s.end.FillList, o)
 }
 
-// group is the flow of batches after the samples.
-func (j joiner) group(of samples, s *section, later bool) (pipe.Flow[*batch.Batch], counted) {
-	in := of.Flow
-	p, end := s.plan, s.end
-	step := p.Last.Names[len(p.Last.Names)-1]
-	together := pipe.AggregateOpts{Name: "group " + step, Buffer: j.Workers, DropLast: p.Batch.Pack == nil && p.Batch.DropsLast()}
-	j.note(together.Name, 1, nil)
-
+// group is the flow of batches of samples that come together by what they are.
+func (j joiner) group(lines []samples, s *section, later bool) (pipe.Flow[*batch.Batch], counted) {
+	p := s.plan
 	switch {
 	case p.Batch.Lists:
 		list := func(it *record.Record) (int64, bool) { return it.ID.Pos, it.InList == it.OfList-1 }
-		return fillGroups(j, pipe.Aggregate(in, group.Lists(list), together), s, later, of.counted,
-			func(int) *batch.Form { return &s.Layout.Forms[0] })
+		return fillGroups(j, lines, group.Lists(list), s, later, func(int) *batch.Form { return &s.Layout.Forms[0] })
 	case p.Batch.Pack != nil:
-		begin, err := packing(s)
-		if err != nil {
-			return j.fail(err)
-		}
-
-		s.Slots.Packs = true
-		// Rows are handed on one at a time, so that a run can resume after any of them.
-		rows := pipe.Discard(pipe.Aggregate(in, begin, together), end.DropRow)
-		first := func(r group.Row[*record.Record]) *record.Record { return r.Segments[0].Item }
-		rows, known := recountGroups(j, rows, step, first, end.DropRow, of.counted, 1)
-		filling := j.filling(s, p.Batch.Pack.DropLast, later)
-		// What is left of a sample that was cut comes after its beginning.
-		filling.Ordered = filling.Ordered || p.Batch.Pack.Cuts()
-		return pipe.Fill(rows, s.Layout.Rows, s.Slots, end.Pack, filling), known
+		return j.pack(lines, s, later)
 	case p.Batch.Buckets != nil:
 		o := group.BucketOpts{Lengths: p.Batch.Buckets.Lengths, Longest: p.Batch.Buckets.Longest}
 		for _, f := range s.Layout.Forms {
 			o.Sizes = append(o.Sizes, f.Rows)
 		}
-		if end.Grouping.By >= 0 {
-			begin, err := group.BucketsOf(itemLength, extentsOf(end.Grouping), o)
+		if s.end.Grouping.By >= 0 {
+			begin, err := group.BucketsOf(itemLength, extentsOf(s.end.Grouping), o)
 			if err != nil {
 				return j.fail(err)
 			}
-			return fillGroups(j, pipe.Aggregate(in, begin, together), s, later, of.counted, s.Layout.OfExtents)
+			return fillGroups(j, lines, begin, s, later, s.Layout.OfExtents)
 		}
 		begin, err := group.Buckets(itemLength, o)
 		if err != nil {
 			return j.fail(err)
 		}
-		return fillGroups(j, pipe.Aggregate(in, begin, together), s, later, of.counted, s.Layout.OfLength)
+		return fillGroups(j, lines, begin, s, later, s.Layout.OfLength)
 	default:
 		shape := func(it *record.Record) (int, error) { return it.Group, nil }
 		begin, err := group.Shapes(shape, group.ShapeOpts{Size: s.Layout.Rows, Open: len(s.Layout.Forms)})
 		if err != nil {
 			return j.fail(err)
 		}
-		return fillGroups(j, pipe.Aggregate(in, begin, together), s, later, of.counted,
-			func(i int) *batch.Form { return &s.Layout.Forms[i] })
+		return fillGroups(j, lines, begin, s, later, func(i int) *batch.Form { return &s.Layout.Forms[i] })
 	}
+}
+
+// gathered puts the samples of each line together, in an object of its own.
+func gathered[T any](j joiner, lines []samples, begin func() pipe.Aggregator[*record.Record, T],
+	drop func(T), s *section) (flows []pipe.Flow[T]) {
+	o := pipe.AggregateOpts{Name: "group " + s.plan.Last.Names[len(s.plan.Last.Names)-1], Buffer: j.Workers,
+		DropLast: s.plan.Batch.Pack == nil && s.plan.Batch.DropsLast()}
+	if j.inRounds() { // lanes keep enough together
+		o.Buffer = 1
+	}
+	j.note(o.Name, 1, nil)
+	for _, in := range lines {
+		flows = append(flows, pipe.Discard(pipe.Aggregate(in.Flow, begin, o), drop))
+	}
+	return flows
+}
+
+// pack is the flow of batches whose rows are several samples.
+func (j joiner) pack(lines []samples, s *section, later bool) (pipe.Flow[*batch.Batch], counted) {
+	begin, err := packing(s)
+	if err != nil {
+		return j.fail(err)
+	}
+	s.Slots.Packs = true
+
+	// Rows are handed on one at a time, so that a run can resume after any of them.
+	type row = group.Row[*record.Record]
+	flows := gathered(j, lines, begin, s.end.DropRow, s)
+	in := inTurn(j, flows, s, s.end.DropRow, func(flows []pipe.Flow[row], o pipe.RoundOpts) pipe.Flow[row] {
+		o.Each = j.Lanes.Each
+		return pipe.Rounds(flows, nil, func(r *row) { r.Ends = true }, o)
+	})
+	first := func(r row) *record.Record { return r.Segments[0].Item }
+	in, of := recountGroups(j, in, s, first, s.end.DropRow, lines, 1)
+
+	filling := j.filling(s, later)
+	if j.inRounds() {
+		return pipe.FillGroups(in, s.Layout.Rows, func(r row) bool { return r.Ends }, s.Slots, s.end.Pack, filling), of
+	}
+	filling.DropLast = s.plan.Batch.Pack.DropLast
+	return pipe.Fill(in, s.Layout.Rows, s.Slots, s.end.Pack, filling), of
 }
 
 // extentsOf returns the extents of the batches that samples are put into.
@@ -189,24 +212,40 @@ func (j joiner) fail(err error) (none pipe.Flow[*batch.Batch], of counted) {
 }
 
 // recountGroups is recount for groups of samples, so many at a time.
-func recountGroups[T any](j joiner, in pipe.Flow[T], step string, of func(T) *record.Record, drop func(T),
-	before counted, together int) (pipe.Flow[T], counted) {
-	if before.by == nil {
+func recountGroups[T any](j joiner, in pipe.Flow[T], s *section, of func(T) *record.Record, drop func(T),
+	lines []samples, together int) (pipe.Flow[T], counted) {
+	s.Slots.Counts = lines[0].by != nil // lanes are alike
+	if !s.Slots.Counts {
 		return in, counted{}
 	}
-	passed(before, together)
-	in, by := enter(j, in, "after group "+step, of, drop)
+	for _, line := range lines {
+		passed(line.counted, together)
+	}
+	in, by := enter(j, in, "after group "+s.plan.Last.Names[len(s.plan.Last.Names)-1], of, drop)
 	return in, counted{by: by, each: 1}
 }
 
-// fillGroups writes samples into the batches that were made for them.
-func fillGroups[S any](j joiner, in pipe.Flow[group.Placed[*record.Record, S]], s *section,
-	later bool, of counted, formOf func(S) *batch.Form) (pipe.Flow[*batch.Batch], counted) {
+// turnsOfGroups joins batches that are each lane's own.
+func turnsOfGroups[S any](j joiner, flows []pipe.Flow[group.Placed[*record.Record, S]], s *section,
+	drop func(group.Placed[*record.Record, S])) pipe.Flow[group.Placed[*record.Record, S]] {
+	type placed = group.Placed[*record.Record, S]
+	return inTurn(j, flows, s, drop, func(flows []pipe.Flow[placed], o pipe.RoundOpts) pipe.Flow[placed] {
+		j.Turns = o.Name
+		return pipe.RoundGroups(flows, placed.Last, o)
+	})
+}
+
+// fillGroups writes samples into the batches that they come into together. With lanes
+// each batch is one lane's.
+func fillGroups[S any](j joiner, lines []samples, begin func() pipe.Aggregator[*record.Record, group.Placed[*record.Record, S]],
+	s *section, later bool, formOf func(S) *batch.Form) (pipe.Flow[*batch.Batch], counted) {
 	end, last := s.end, s.plan.Last
 	type placed = group.Placed[*record.Record, S]
 	drop := func(p placed) { j.Env.Drop(p.Item) }
 	record := func(p placed) *record.Record { return p.Item }
-	in, of = recountGroups(j, pipe.Discard(in, drop), last.Names[len(last.Names)-1], record, drop, of, s.needs())
+
+	in := turnsOfGroups(j, gathered(j, lines, begin, drop, s), s, drop)
+	in, of := recountGroups(j, in, s, record, drop, lines, s.needs())
 	if g := end.Grouping; g.Scope != nil {
 		reserve := func(ctx context.Context, p placed) (placed, error) { return p, g.Reserve(ctx, p.Item) }
 		o := pipe.Opts{Name: "reserve " + last.Names[0], Ordered: true, Buffer: j.Workers}
@@ -217,5 +256,5 @@ func fillGroups[S any](j joiner, in pipe.Flow[group.Placed[*record.Record, S]], 
 		b.Begin(func() *batch.Form { return formOf(p.Shape) })
 		return end.Fill(ctx, p.Item, b, row)
 	}
-	return pipe.FillGroups(in, s.Layout.Rows, placed.Last, s.Slots, write, j.filling(s, false, later)), of
+	return pipe.FillGroups(in, s.Layout.Rows, placed.Last, s.Slots, write, j.filling(s, later)), of
 }

@@ -34,6 +34,7 @@ type Program struct {
 	// with lanes, the number of batches of an epoch that have rows of these lanes, or an
 	// upper bound; nil: there are none
 	Rounds func(first, end int) (batches int64, exact bool)
+	Turns  string // the stage that takes a batch of each lane in turn, and counts them; "": a batch has rows of all
 
 	Limits []*depth.Limit // of samples on their way
 

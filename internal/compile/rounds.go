@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 
-	"github.com/headrace/headrace/group"
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/internal/source"
@@ -19,8 +18,7 @@ type Lanes struct {
 	Count   int                 // of all lanes, over all ranks
 	Each    int                 // rows of each in a batch
 
-	Share    func(lane int, samples int64) int64         // how many of a number of samples are a lane's
-	Expected func(lane int, whole *source.Listing) int64 // how many of a source are, of any lane
+	Share func(lane int, samples int64) int64 // how many of a number of samples are a lane's
 }
 
 // roundsName names the stage that takes the next rows of each lane.
@@ -116,8 +114,15 @@ func (j joiner) aggregator(s *stage) func() pipe.Aggregator[*record.Record, *rec
 	return s.aggregate.InLane(j.lane.number - j.Lanes.First)
 }
 
-// eachLane makes the flow of each lane. People are told of stages once.
-func (j joiner) eachLane(make func(j joiner) samples) (all []samples) {
+// inRounds reports whether batches are made of what several lanes have in turn.
+func (j joiner) inRounds() bool { return j.Lanes != nil && j.lane == nil }
+
+// lines makes the flow of each lane; without lanes there is one. People are told of
+// stages once.
+func (j joiner) lines(make func(j joiner) samples) (all []samples) {
+	if !j.inRounds() {
+		return []samples{make(j)}
+	}
 	program := j.Program
 	for i, shares := range j.Lanes.Sources {
 		j.lane = &lane{number: j.Lanes.First + i, sources: map[*source.Listing]*source.Listing{}, others: len(j.Lanes.Sources) - 1}
@@ -135,38 +140,38 @@ func (j joiner) eachLane(make func(j joiner) samples) (all []samples) {
 	return all
 }
 
-// inRounds makes the pipeline of a section whose batches have the next rows of each lane.
-func (j joiner) inRounds(s *section, later bool) (pipe.Flow[*batch.Batch], counted) {
-	rows := func(of []samples) pipe.RoundOpts {
-		j.note(roundsName, 1, nil)
-		return pipe.RoundOpts{Name: roundsName, Buffer: keptReady, First: j.Lanes.First, Each: j.Lanes.Each,
-			DropLast: s.plan.Batch.DropsLast()}
+// inTurn joins what lanes have, in rounds; without lanes there is one flow.
+func inTurn[T any](j joiner, flows []pipe.Flow[T], s *section, drop func(T),
+	join func([]pipe.Flow[T], pipe.RoundOpts) pipe.Flow[T]) pipe.Flow[T] {
+	if !j.inRounds() {
+		return flows[0]
 	}
-	lines := j.eachLane(func(j joiner) samples {
-		return j.line(samples{}, s.line, later || s.end.Replaces || s.plan.Batch.Pack != nil)
-	})
-	if s.end.Grouping != nil {
-		return j.packedRounds(lines, s, later, rows(lines))
-	}
+	j.note(roundsName, 1, nil)
+	o := pipe.RoundOpts{Name: roundsName, Buffer: keptReady, First: j.Lanes.First, DropLast: s.plan.Batch.DropsLast()}
+	return pipe.Discard(join(flows, o), drop)
+}
 
-	last := func(it **record.Record) { (*it).EndsRound = true }
-	in := samples{Flow: pipe.Discard(pipe.Rounds(flowsOf(lines), park, last, rows(lines)), j.Env.Drop)}
-	in = j.recount(in, "after "+roundsName, countsOf(lines)...)
+// rows takes the next samples of each lane, as many as a batch has rows of it.
+func (j joiner) rows(lines []samples, s *section) samples {
+	if !j.inRounds() {
+		return lines[0]
+	}
+	var flows []pipe.Flow[*record.Record]
+	var before []counted
+	for _, line := range lines {
+		flows, before = append(flows, line.Flow), append(before, line.counted)
+	}
+	in := inTurn(j, flows, s, j.Env.Drop, func(flows []pipe.Flow[*record.Record], o pipe.RoundOpts) pipe.Flow[*record.Record] {
+		o.Each = j.Lanes.Each
+		return pipe.Rounds(flows, park, func(it **record.Record) { (*it).EndsRound = true }, o)
+	})
+	all := j.recount(samples{Flow: in}, "after "+roundsName, before...)
 	if s.plan.Batch.DropsLast() { // a round goes on when all of it is there
-		for _, of := range lines {
-			passed(of.counted, j.Lanes.Each)
+		for _, of := range before {
+			passed(of, j.Lanes.Each)
 		}
 	}
-	if python := s.end.Calls(); python != nil {
-		in = j.count(in, s.plan.Last.Name())
-		in.workers = max(in.workers, python.Workers)
-	}
-	s.Slots.Counts = in.by != nil
-	if s.end.Collating != nil {
-		return j.collate(in.Flow, s, later), in.counted
-	}
-	ends := func(it *record.Record) bool { return it.EndsRound }
-	return pipe.FillGroups(in.Flow, s.Layout.Rows, ends, s.Slots, s.end.Fill, j.filling(s, false, later)), in.counted
+	return all
 }
 
 // park lets others have bytes before a sample that waits for them: they may be of its
@@ -176,44 +181,6 @@ func park(it *record.Record) {
 	it.Working.Park()
 }
 
-// packedRounds does the same for rows into which each lane packs its samples.
-func (j joiner) packedRounds(lines []samples, s *section, later bool, o pipe.RoundOpts) (pipe.Flow[*batch.Batch], counted) {
-	begin, err := packing(s)
-	if err != nil {
-		return j.fail(err)
-	}
-	s.Slots.Packs = true
-	step := s.plan.Last.Names[len(s.plan.Last.Names)-1]
-	together := pipe.AggregateOpts{Name: "group " + step, Buffer: 1}
-	j.note(together.Name, 1, nil)
-	type row = group.Row[*record.Record]
-	first := func(r row) *record.Record { return r.Segments[0].Item }
-	var flows []pipe.Flow[row]
-	for _, in := range lines {
-		passed(in.counted, 1)
-		flows = append(flows, pipe.Discard(pipe.Aggregate(in.Flow, begin, together), s.end.DropRow))
-	}
-	rows := pipe.Discard(pipe.Rounds(flows, nil, func(r *row) { r.Ends = true }, o), s.end.DropRow)
-	rows, known := recountGroups(j, rows, step, first, s.end.DropRow, lines[0].counted, 1)
-	filling := j.filling(s, false, later)
-	filling.Ordered = filling.Ordered || s.plan.Batch.Pack.Cuts() // what is left of a sample comes after its beginning
-	return pipe.FillGroups(rows, s.Layout.Rows, func(r row) bool { return r.Ends }, s.Slots, s.end.Pack, filling), known
-}
-
-func flowsOf(all []samples) (flows []pipe.Flow[*record.Record]) {
-	for _, s := range all {
-		flows = append(flows, s.Flow)
-	}
-	return flows
-}
-
-func countsOf(all []samples) (counts []counted) {
-	for _, s := range all {
-		counts = append(counts, s.counted)
-	}
-	return counts
-}
-
 // rounds returns the number of batches of an epoch that have rows of some lanes, or an
 // upper bound.
 func (t Lanes) rounds(s *section, first, end int) (batches int64, exact bool) {
@@ -221,17 +188,25 @@ func (t Lanes) rounds(s *section, first, end int) (batches int64, exact bool) {
 	fewest := int64(-1)
 	for number := first; number < end; number++ {
 		samples, known := s.line.epochOf(part{
-			func(whole *source.Listing) int64 { return t.Expected(number, whole) },
+			func(whole *source.Listing) int64 { return t.Share(number, whole.Places()) },
 			func(n *line) int64 { return t.most(n, number) },
 		})
 		exact = exact && known
+		if s.ofLanes() {
+			batches += MostBatches(s.Layout, *s.plan, samples)
+			continue
+		}
 		batches = max(batches, (samples+int64(t.Each)-1)/int64(t.Each))
 		if n := samples / int64(t.Each); fewest < 0 || n < fewest {
 			fewest = n
 		}
 	}
-	if s.plan.Batch.DropsLast() && exact {
+	if s.plan.Batch.DropsLast() && exact && fewest >= 0 {
 		batches = fewest
 	}
-	return batches, exact && !s.plan.Batch.Policy()
+	return batches, exact && !s.Groups
 }
+
+// ofLanes reports whether each lane has batches of its own: of samples that come together
+// by what they are.
+func (s *section) ofLanes() bool { return s.Groups && s.plan.Batch.Pack == nil }

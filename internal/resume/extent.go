@@ -28,6 +28,7 @@ type Extent struct {
 	Steps  int64                                                     // batches that an epoch must have; 0: as many as there are
 	Total  int64                                                     // samples of all sources
 	Lanes  order.Lanes                                               // of the order; none: ranks have shares of it
+	Turns  string                                                    // the stage that counts the batches of each lane; "": none
 	Makes  bool                                                      // several samples may be made of one
 
 	Changed map[string]func(was string) error // what is different about the shards of a source

@@ -2,6 +2,7 @@ package resume
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -36,51 +37,107 @@ func (g *gathering) lanes() (state.State, error) {
 	}
 	for _, r := range g.ranks {
 		s.Quarantine = append(s.Quarantine, r.Quarantine...)
-		if r.Epoch > first.Epoch {
-			continue
-		}
-		for key, turns := range r.Merges {
-			if _, ok := s.Merges[key]; ok {
-				s.Merges[key] = turns
-			}
-		}
-		for key, memory := range r.Aggregates {
-			if _, ok := s.Aggregates[key]; ok {
-				s.Aggregates[key] = memory
-			}
-		}
-		for key, n := range r.Errors {
-			if _, ok := s.Errors[key]; ok && strings.Contains(key, "@") {
-				s.Errors[key] = n
-			}
-		}
-		for _, part := range r.Parts {
-			if _, ok := s.Sources[part.Source]; ok {
-				s.Parts = append(s.Parts, part)
-			}
+		if r.Epoch == first.Epoch {
+			takeOver(&s, r.State)
 		}
 	}
+	return g.finish(s, first), nil
+}
+
+// takeOver adds what a rank has saved of lanes that the record has.
+func takeOver(s *state.State, from state.State) {
+	for key, turns := range from.Merges {
+		if _, ok := s.Merges[key]; ok {
+			s.Merges[key] = turns
+		}
+	}
+	for key, memory := range from.Aggregates {
+		if _, ok := s.Aggregates[key]; ok {
+			s.Aggregates[key] = memory
+		}
+	}
+	for key, n := range from.Errors {
+		if _, ok := s.Errors[key]; !ok {
+			continue
+		}
+		if _, _, ok := pipe.LaneIn(key); ok { // else the rank has counted them for itself
+			s.Errors[key] = n
+		}
+	}
+	for _, part := range from.Parts {
+		if _, ok := s.Sources[part.Source]; ok {
+			s.Parts = append(s.Parts, part)
+		}
+	}
+}
+
+// finish puts the record in order, and counts what it has.
+func (g *gathering) finish(s state.State, first ranked) state.State {
 	slices.SortStableFunc(s.Parts, func(a, b pipe.PartState) int { return strings.Compare(a.Source, b.Source) })
 	slices.Sort(s.Quarantine)
 	s.Quarantine = slices.Compact(s.Quarantine)
+	if g.own.Turns != "" {
+		s.Batches = 0
+		for turns := range g.own.turns(s) {
+			s.Batches += turns.Low
+			for _, r := range turns.Ahead {
+				s.Batches += r[1] - r[0]
+			}
+		}
+	}
 	s.Dropped = s.Yielded() // a summary of the epoch counts what this world has had of it
 
 	s = g.own.Settled(s)
 	s.Decoder, s.Order = first.Decoder, first.Order
-	return s, nil
+	return s
 }
 
-// sameStep refuses records of different batches: the next rows of their lanes would
-// belong to different ones.
+// turns are those of each lane of a record, whose batches are its own.
+func (e Extent) turns(s state.State) iter.Seq[pipe.Progress] {
+	return func(yield func(pipe.Progress) bool) {
+		for key, turns := range s.Merges {
+			if of, _, ok := pipe.LaneIn(key); ok && of == e.Turns && !yield(turns) {
+				return
+			}
+		}
+	}
+}
+
+// steps returns how many steps of the epoch a rank has had, the one that it is in
+// included.
+func (e Extent) steps(s state.State) (n int64) {
+	if e.Turns == "" {
+		return s.Batches
+	}
+	for turns := range e.turns(s) {
+		n = max(n, turns.Low)
+		for _, r := range turns.Ahead {
+			n = max(n, r[1])
+		}
+	}
+	return n
+}
+
+// counted names what steps counts.
+func (e Extent) counted() string {
+	if e.Turns == "" {
+		return "batches"
+	}
+	return "steps"
+}
+
+// sameStep refuses records of different steps: the next rows of their lanes would belong
+// to different ones.
 func (g *gathering) sameStep(first ranked) error {
 	for _, r := range g.ranks {
 		if r.Epoch != first.Epoch && g.own.Steps > 0 {
 			return fmt.Errorf("rank %d is in epoch %d and rank %d in epoch %d: give states of the same step of all ranks",
 				first.Rank, first.Epoch, r.Rank, r.Epoch)
 		}
-		if r.Epoch == first.Epoch && r.Batches != first.Batches {
-			return fmt.Errorf("rank %d has had %d batches and rank %d %d: give states of the same step of all ranks",
-				first.Rank, first.Batches, r.Rank, r.Batches)
+		a, b := g.own.steps(first.State), g.own.steps(r.State)
+		if r.Epoch == first.Epoch && a != b {
+			return fmt.Errorf("rank %d has had %d %s and rank %d %d: give states of the same step of all ranks",
+				first.Rank, a, g.own.counted(), r.Rank, b)
 		}
 	}
 	return nil

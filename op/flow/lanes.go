@@ -8,7 +8,8 @@ import (
 var _ = Ops.Add(recipe.NewOp[Lanes]("lanes", recipe.Between,
 	"Say into how many lanes the order is divided, so that global batches depend on no number of ranks.").Explained(`
 A lane is a fixed share of the order. Steps that hold or drop samples, such as 'filter', 'pack' or 'merge', do so in each lane apart, and
-a global batch has equally many rows of each. It needs a batch with 'global_size', which the number must divide. By default there are
+a global batch has equally many rows of each. It needs a batch with 'global_size', which the number must divide. Samples of one kind,
+as of 'bucket_batch', come into batches of their lane, one after the other; there 'size' counts those of a lane. By default there are
 as many lanes as divide it, up to 256. Choose the number for the largest number of ranks that will ever train with these batches.`,
 	".lanes(64)").Called("count"))
 

@@ -7,8 +7,10 @@ import random
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import headrace as hr
+from films import ffmpeg
 
 pytestmark = pytest.mark.usefixtures("one_engine")
 
@@ -338,3 +340,142 @@ def test_samples_that_wait_for_their_round_keep_no_bytes_from_others():
         q = p.map(lambda x: x + 1, fields="x", where="here").lanes(4).batch(global_size=16, drop_last=drop)
         with q.loader(epochs=1, memory=40 << 20) as loader:
             assert all((batch["x"][:, 0] == batch["n"] + 1).all() for batch in loader)
+
+
+def sequence(n):
+    return np.full(1 + n * 2654435761 % 13, n, np.int32)
+
+
+def in_buckets(p, **limits):
+    p = p.filter(keep, fields="n", where="here").map(sequence, fields="n", to="x", where="here", gives={"x": ("int32", (None,))})
+    return p.bucket_batch([4, 8, 13], pad_to="longest", **limits)
+
+
+def batches_of(loader, most=None):
+    return [(batch["n"].tolist(), batch["x"].tolist()) for batch in itertools.islice(loader, most)]
+
+
+@pytest.mark.parametrize("seed", range(max(2, SEEDS // 20)))
+def test_each_lane_makes_buckets_of_its_own(seed):
+    """However ranks divide the lanes, and wherever they are cut, also within a step: a batch of each lane, in turn."""
+    draw = random.Random(seed)
+    n, (limits, of_lane) = (
+        draw.randrange(40, 90),
+        draw.choice([({"size": 3},) * 2, ({"global_size": 16}, {"size": 2}), ({"size": 4, "tokens": 20, "drop_last": True},) * 2]),
+    )
+    p = in_buckets(numbers(n).shuffle().lanes(8), **limits)
+    lanes = []
+    for lane in range(8):  # a lane is an eighth of the order
+        with in_buckets(numbers(n).shuffle().shard(lane, 8), **of_lane).loader(epochs=1) as loader:
+            lanes.append(batches_of(loader))
+    if limits.get("drop_last"):  # and a step without one of them is dropped
+        lanes = [of[: min(map(len, lanes))] for of in lanes]
+
+    done, states, most = 0, None, max(map(len, lanes))
+    while done < most:
+        world = draw.choice([1, 2, 4, 8] if limits.get("drop_last") else [1, 2, 3, 4, 5, 8])
+        agree = {"steps_per_epoch": most} if limits.get("drop_last") else {"uneven": True}
+        until, after, end = done + draw.randrange(1, 4), [], 0
+        for rank in range(world):
+            first, end = end, end + 8 // world + (rank < 8 % world)
+            want = [of[step] for step in range(done, until) for of in lanes[first:end] if step < len(of)]
+            cut = draw.randrange(len(want) + 1)
+            with p.loader(epochs=1, rank=rank, world_size=world, workers=1 + rank % 2, **agree) as loader:
+                assert loader.accumulate == end - first
+                if states is not None:
+                    loader.load_state_dict(states)
+                if loader.state_dict()["epoch"] == 0:  # else its lanes have no more
+                    assert batches_of(loader, cut) == want[:cut]
+                    loader.load_state_dict(loader.state_dict())
+                if loader.state_dict()["epoch"] == 0:
+                    assert batches_of(loader, len(want) - cut) == want[cut:]
+                after.append(loader.state_dict())
+        done, states = until, after
+
+
+def test_a_step_of_lanes_is_several_batches():
+    p = in_buckets(numbers(600).lanes(8), size=3, drop_last=True)
+    for world in (1, 4):
+        with p.loader(epochs=2, rank=0, world_size=world, steps_per_epoch=2) as loader:
+            assert [len(list(loader)) for _ in range(2)] == [len(loader)] * 2 == [16 // world] * 2
+    with p.loader(epochs=1, rank=0, world_size=4, steps_per_epoch=20) as loader, pytest.raises(hr.EpochTooShort, match="of 2 batches each"):
+        list(loader)
+    with pytest.raises(hr.HeadraceError, match="of which a step has 2"):
+        p.loader(epochs=1, rank=0, world_size=4, steps_per_epoch=50)
+    with pytest.raises(hr.HeadraceError, match=r"only 8 lanes: write \.lanes\(16\)"):
+        p.loader(epochs=1, rank=0, world_size=16, steps_per_epoch=1)
+    with p.loader(epochs=1) as loader:
+        assert loader.accumulate == 8
+        assert "8 are a step" in loader.explain()
+    with in_buckets(numbers(90), global_size=16).loader(epochs=1) as loader:
+        assert loader.accumulate == 1
+        assert "With .lanes(n) before it" in loader.explain()
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory):
+    root = tmp_path_factory.mktemp("photos")
+    for i in range(24):
+        Image.new("RGB", (40, 20) if i % 3 else (20, 40), (i, 0, 0)).save(root / f"{i:02d}.png")
+    return str(root / "*.png")
+
+
+@pytest.mark.parametrize("limit", [{"size": 2}, {"global_size": 8}])
+def test_each_lane_has_images_of_one_size(photos, limit):
+    p = hr.files(photos).shuffle().decode_image().resize_to_bucket([(10, 20), (20, 10)])
+    alone = []
+    for lane in range(4):
+        with (
+            hr.files(photos)
+            .shuffle()
+            .shard(lane, 4)
+            .decode_image()
+            .resize_to_bucket([(10, 20), (20, 10)])
+            .batch(2)
+            .loader(epochs=1) as loader
+        ):
+            alone.append([batch["image"][:, 0, 0, 0].tolist() for batch in loader])
+    for world in (1, 2):
+        for rank in range(world):
+            with p.lanes(4).batch(**limit).loader(epochs=1, rank=rank, world_size=world, uneven=True) as loader:
+                got = [batch["image"][:, 0, 0, 0].tolist() for batch in loader]
+            mine = alone[rank * 4 // world : (rank + 1) * 4 // world]
+            assert got == [of[step] for step in range(12) for of in mine if step < len(of)]
+
+
+def test_clips_of_videos_in_lanes(tmp_path):
+    """Each video has any number of clips; the same ones come into a global batch on any number of ranks."""
+    for i in range(6):
+        ffmpeg(
+            "-f",
+            "lavfi",
+            "-i",
+            "testsrc2=s=32x32:r=25",
+            "-frames:v",
+            3 + 4 * i,
+            "-c:v",
+            "libx264",
+            "-pix_fmt",
+            "yuv420p",
+            tmp_path / f"{i}.mp4",
+        )
+    p = hr.files(str(tmp_path / "*.mp4"), content=False).shuffle().video_clips(4, number="n").resize((16, 16)).batch(global_size=4)
+
+    def clips(world, cut=None, states=None):
+        ranks, after = [], []
+        for rank in range(world):
+            with p.loader(epochs=1, rank=rank, world_size=world, uneven=True) as loader:
+                if states is not None:
+                    loader.load_state_dict(states)
+                over = loader.state_dict()["epoch"] > 0
+                taken = () if over else itertools.islice(loader, cut)
+                ranks.append([list(zip(b["key"], b["n"].tolist(), b["video"].sum(axis=(1, 2, 3, 4)).tolist(), strict=True)) for b in taken])
+                after.append(loader.state_dict())
+        return [list(itertools.chain(*parts)) for parts in itertools.zip_longest(*ranks, fillvalue=[])], after
+
+    one, _ = clips(1)
+    assert len({clip[:2] for batch in one for clip in batch}) == sum(map(len, one)) == sum(-(-(3 + 4 * i) // 4) for i in range(6))
+    assert clips(4)[0] == one
+    before, states = clips(2, 2)
+    assert before == one[:2]
+    assert clips(4, None, states)[0] == one[2:]

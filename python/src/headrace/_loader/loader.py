@@ -268,6 +268,14 @@ class Loader:
         batches = int(self._run.opened["batches_per_epoch"])
         return None if batches < 0 else batches
 
+    @property
+    def accumulate(self) -> int:
+        """How many batches of this rank, one after the other, are its part of a global batch: as many as an optimizer's step takes.
+
+        It is 1, but where each lane makes batches of its own: `bucket_batch` after `.lanes(n)`.
+        """
+        return int(self._run.opened["accumulate"])
+
     def set_epoch(self, epoch: int) -> None:
         """Make the next loop run this epoch, from its beginning; batches prefetched of another are dropped.
 
