@@ -11,6 +11,7 @@ import (
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/op/python"
+	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 )
@@ -108,7 +109,7 @@ func compileProgram(d design, from listing, l layouts, held memory, w crew) (*co
 		Lanes: from.compiled(), Policies: d.policies(from), Gate: w.gate.stages(),
 		Workers: w.workers, Readers: readersFor(w.workers), Prefetch: *d.config.Prefetch, Counts: d.counts,
 		InOrder: d.config.Order == InputOrder, Library: d.config.JPEG == TurboJPEG,
-		Share: func(samples int64) int64 { return from.divided(samples, d.config.WorldSize, d.config.Rank).Len() },
+		Part: func(samples int64) order.Split { return from.divided(samples, d.config.WorldSize, d.config.Rank) },
 	})
 }
 

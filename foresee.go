@@ -121,7 +121,7 @@ func places(p fuse.Plan, from listing, program *compile.Program) (sources map[st
 
 	// What a merge by arrival has taken follows from its sources.
 	for _, m := range p.Samples.Merges() {
-		if m.Mix != nil { // its turns are the positions of its samples
+		if m.Computed() { // its turns are the positions of its samples
 			continue
 		}
 		if merges == nil {

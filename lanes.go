@@ -241,7 +241,7 @@ func (l listing) compiled() *compile.Lanes {
 	}
 	return &compile.Lanes{
 		Sources: l.of, First: l.first, Count: l.Count, Each: l.Each,
-		Share: func(lane int, samples int64) int64 { return l.ofLane(lane).divided(samples, l.Count, lane).Len() },
+		Part: func(lane int, samples int64) order.Split { return l.ofLane(lane).divided(samples, l.Count, lane) },
 	}
 }
 

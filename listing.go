@@ -202,7 +202,7 @@ func (l listing) items(p fuse.Plan) map[string]order.Split {
 	all := map[string]order.Split{}
 	for _, m := range p.Samples.Merges() {
 		n, ok := m.Until.Samples()
-		ok = ok && m.Mix == nil
+		ok = ok && !m.Computed()
 		switch {
 		case ok && l.any():
 			for lane := l.first; lane < l.end; lane++ {

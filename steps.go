@@ -50,7 +50,7 @@ func unstepped(d design, m *fuse.Merge) string {
 	case most != nil && int64(*most) != epoch.Batches():
 		return fmt.Sprintf("steps_per_epoch ends epochs of %d steps after %d", epoch.Batches(), *most)
 	}
-	for _, s := range d.recipe.All() {
+	for s := range d.recipe.Counting() {
 		t := recipe.TraitsOf(s.Args)
 		if t.Count != recipe.Same {
 			return fmt.Sprintf("%q does not make one sample of each", s.Name)

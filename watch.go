@@ -133,6 +133,9 @@ func (l *Loader) Stats() stats.Snapshot {
 
 // mixes tells how often each source of each mix came.
 func (l *Loader) mixes() (all []stats.Mix) {
+	for _, m := range source.ArrivalsOf(l.begins) {
+		all = append(all, stats.Mix{Step: m.Name, Sources: m.Stats()})
+	}
 	for _, s := range l.begins {
 		for m := range s.Mixes() {
 			all = append(all, stats.Mix{Step: m.Name, Sources: m.Contents.(*source.Mixed).Stats()})

@@ -28,6 +28,10 @@ type MergeOpts struct {
 	// Pick says, with ByPick, which input is next; -1 ends the epoch. It has to depend on
 	// nothing but its arguments.
 	Pick func(epoch int, turn int64) int
+
+	// Without is asked when so many items of an input in a row were dropped or lost before
+	// they came here. An error ends the run. nil: it goes on.
+	Without func(input int, items int64) error
 }
 
 // Order says which input of a Merge is next.
@@ -98,7 +102,8 @@ func Merge[T any](flows []Flow[T], o MergeOpts) Flow[T] {
 		st := op.newStage(n, below)
 		m := newMergeStage[T](st, n.workers+n.buffer)
 		m.feed(op, flows)
-		m.until, m.failFast = o.Until, o.FailFast
+		m.until, m.failFast, m.without = o.Until, o.FailFast, o.Without
+
 		if o.Order == Arrival {
 			for _, in := range m.inputs {
 				op.run(st, func(w *worker.Worker) { m.forward(w, in) })
@@ -177,6 +182,7 @@ type mergeStage[T any] struct {
 	inputs   []*mergeInput[T]
 	until    Until
 	failFast bool
+	without  func(input int, items int64) error
 
 	mu      sync.Mutex
 	turn    sync.Cond
@@ -195,6 +201,7 @@ type mergeInput[T any] struct {
 	ring   *queue.Ring[T]
 	feeder *stage // the stage that its items come from
 	over   bool   // its epoch is over
+	lost   int64  // items that did not come, since the last that did
 	ended  bool   // nothing more comes
 }
 

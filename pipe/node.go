@@ -49,6 +49,7 @@ const (
 	kindFilter    = "filter"
 	kindAggregate = "aggregate"
 	kindMerge     = "merge"
+	kindMix       = "mix"
 	kindRounds    = "rounds"
 	kindRoute     = "route"
 	kindDivide    = "route of batches"

@@ -3,6 +3,7 @@ package pipe
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/headrace/headrace/pipe/internal/progress"
 	"github.com/headrace/headrace/pipe/internal/queue"
@@ -181,16 +182,35 @@ func (t *mergeStage[T]) next(w *worker.Worker, in *mergeInput[T]) (m queue.Messa
 		switch m = buf[0]; m.Kind {
 		case queue.Item:
 			w.In.Add(1)
+			in.lost = 0
 			return m, true, true
 		case queue.Mark, queue.Fatal:
 			t.note(in, m)
 			return m, false, true
+		case queue.Gone, queue.Failed:
+			if end, over := t.lost(in, &m); over {
+				in.ring.DiscardMsg(m)
+				return end, false, true
+			}
 		}
 		t.out.Put(&m, w.Last)
 		if !t.out.Reserve(w) {
 			return m, false, false
 		}
 	}
+}
+
+// lost counts items that did not come. It returns the end of the run where too many did
+// not.
+func (t *mergeStage[T]) lost(in *mergeInput[T], m *queue.Message[T]) (end queue.Message[T], over bool) {
+	if in.lost += m.Lineage.Count(); t.without == nil {
+		return end, false
+	}
+	err := t.without(slices.Index(t.inputs, in), in.lost)
+	if err == nil {
+		return end, false
+	}
+	return queue.Message[T]{Kind: queue.Fatal, Lineage: m.Lineage, Failure: t.NewFailure(err)}, true
 }
 
 // cutShort ends the epoch with its shortest input: what the others still have is disposed

@@ -15,6 +15,8 @@ type Mixing struct {
 	Schedule    []Stretch // nil: it stays the same
 	In          string    // what Schedule counts: "steps", or "samples"
 	Source      string    // the field that gets the name; "": none
+	By          string    // the field of whose length sources have their shares; "": samples count
+	Arrivals    bool      // it counts samples as they arrive, not those that the sources give to their steps
 }
 
 // Stretch is the weights of a mix from a step or a sample on.
@@ -43,12 +45,29 @@ func WithSource(in sample.Schema, field string, steps Chain) (sample.Schema, err
 		"rename it, or give the name another field with source", field)
 }
 
+// Uneven returns the name of the first step of a chain that leaves samples out, or makes
+// several of one or one of several; "": there is none.
+func Uneven(steps Chain) string {
+	for _, s := range steps {
+		switch TraitsOf(s.Args).Count {
+		case Fewer, More, Gathers, Times:
+			return s.Name
+		}
+		for _, c := range ChainsOf(s.Args) {
+			if name := Uneven(c); name != "" {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
 // Unmixed says why the samples of a chain cannot be mixed; empty: they can.
 func Unmixed(steps Chain) string {
 	for i, s := range steps {
 		t := TraitsOf(s.Args)
 		switch {
-		case i == 0 && t.Merging != nil && t.Merging.Mix == nil:
+		case i == 0 && t.Merging != nil && (t.Merging.Mix == nil || t.Merging.Mix.Arrivals):
 			return fmt.Sprintf("begins with %q, which cannot restart: mix its sources", s.Name)
 		case t.Call != nil && t.Call.Iterated():
 			return fmt.Sprintf("is iterated over by %q, so it has no number of samples, and cannot restart: "+

@@ -50,6 +50,29 @@ func (r Recipe) All() iter.Seq2[int, Step] {
 	}
 }
 
+// Counting yields the steps on which the number of samples of an epoch depends: all but
+// those before a mix that counts samples as they arrive.
+func (r Recipe) Counting() iter.Seq[Step] {
+	return func(yield func(Step) bool) { visitCounting(r.Steps, yield) }
+}
+
+func visitCounting(steps []Step, yield func(Step) bool) bool {
+	for _, s := range steps {
+		if !yield(s) {
+			return false
+		}
+		if m := TraitsOf(s.Args).Merging; m != nil && m.Mix != nil && m.Mix.Arrivals {
+			continue
+		}
+		for _, c := range ChainsOf(s.Args) {
+			if !visitCounting(c, yield) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // visit goes through a tree, as long as yield wants more.
 func visit(steps []Step, yield func(Step) bool) bool {
 	for _, s := range steps {

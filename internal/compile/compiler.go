@@ -17,7 +17,8 @@ import (
 type compiler struct {
 	Target
 	sources  map[*fuse.Source]*source.Listing
-	mixes    map[string]*source.Listing // by name
+	mixes    map[string]*source.Listing          // by name
+	again    map[*source.Listing]*source.Listing // of sources of mixes that take what arrives: these, again and again
 	sections map[*fuse.Plan]Section
 }
 
@@ -32,11 +33,14 @@ type scope struct {
 
 func newCompiler(p *fuse.Plan, t Target) compiler {
 	c := compiler{Target: t, sources: map[*fuse.Source]*source.Listing{}, mixes: map[string]*source.Listing{},
-		sections: map[*fuse.Plan]Section{}}
+		again: map[*source.Listing]*source.Listing{}, sections: map[*fuse.Plan]Section{}}
 	for i, s := range p.Samples.Sources() {
 		c.sources[s] = t.Sources[i]
 	}
 	for _, s := range t.Begins {
+		if m, ok := s.Contents.(*source.Mixed); ok && m.In != nil {
+			c.again[m.Of[0]] = s
+		}
 		for m := range s.Mixes() {
 			c.mixes[m.Name] = m
 		}
@@ -98,7 +102,7 @@ func (b *builder) begin(f fuse.Flow) error {
 	switch {
 	case f.Source != nil:
 		return b.source(f.Source)
-	case f.Merge != nil && f.Merge.Mix != nil:
+	case f.Merge != nil && f.Merge.Computed():
 		return b.mix(f.Merge)
 	case f.Merge != nil:
 		return b.merge(f.Merge)

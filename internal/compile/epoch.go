@@ -29,6 +29,9 @@ func (n *line) epochOf(p part) (samples int64, exact bool) {
 		}
 		return samples * max(1, n.clips), exact
 	}
+	if n.merge.Mix != nil { // its sources have no end
+		return p.merge(n), true
+	}
 	// By arrival, speed decides which source ends first.
 	exact = n.merge.Until != "shortest" || n.merge.Order == "round_robin"
 	turns := int64(math.MaxInt64)

@@ -226,7 +226,10 @@ func (j joiner) merge(n *line, later bool) samples {
 	if n.merge.Until == "shortest" {
 		o.Until = pipe.Shortest
 	}
-	in := samples{Flow: pipe.Discard(pipe.Merge(flows, o), j.Env.Drop)}
+	if n.mixed != nil {
+		j.arrivals(n, &o)
+	}
+	in := samples{Flow: pipe.Discard(j.merged(n, flows, o), j.Env.Drop)}
 	return j.recount(in, "after "+n.merge.Name, before...)
 }
 

@@ -10,7 +10,8 @@ import (
 func (j joiner) tabular(s *section) pipe.Flow[*batch.Batch] {
 	t := s.table
 	j.note(t.Source.Name, 1, t.Source.Names)
-	filling := j.filling(s, false, false)
+	filling := j.filling(s, false)
+	filling.DropLast = false // a batch is one item; the table leaves out what is not full
 	if t.Waits {
 		filling.Gate = nil // which would keep a core idle
 	}

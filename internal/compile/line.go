@@ -21,7 +21,8 @@ type line struct {
 	source  *source.Listing
 	reader  *python.Function // of samples that are read where batches are filled; nil: a stage reads them
 	merge   *fuse.Merge
-	most    int64 // samples of an epoch of the merge; 0: all
+	most    int64            // samples of an epoch of the merge; 0: all
+	mixed   *source.Arrivals // whose turns the merge takes; nil: it has its own
 	of      []*line
 	batches *section
 	opening *batch.Opening
@@ -111,8 +112,18 @@ func (n *line) tell(f *facts) {
 	if n.batches != nil {
 		n.batches.tell(f)
 	}
+	if n.mixed != nil && n.merge.Mix.By != "" {
+		f.gathers = append(f.gathers, n.merge.Name) // its state says what sources have given
+	}
 	for _, of := range n.of {
-		of.tell(f)
+		if n.mixed == nil {
+			of.tell(f)
+			continue
+		}
+		var known facts // but no number of samples depends on what they make of them
+		of.tell(&known)
+		known.drops, known.makes, known.uncounted = false, false, false
+		f.add(known)
 	}
 	for _, s := range n.steps {
 		if s.stage != nil {

@@ -55,7 +55,8 @@ func start(t fatal, r recipe.Recipe, c pipe.Config, from ...*squares) (*compile.
 	env := &core.Env{Gate: gate}
 	target := compile.Target{
 		Env: env, Lane: bytes.Lane(), Policies: core.Policies{OnError: core.Raise, Sources: len(from)}, Gate: gate,
-		Workers: 2, Readers: 2, Prefetch: 1, InOrder: true, Share: func(samples int64) int64 { return samples },
+		Workers: 2, Readers: 2, Prefetch: 1, InOrder: true,
+		Part: func(samples int64) order.Split { return order.Split{Samples: samples, Batch: 1, World: 1} },
 	}
 	for _, own := range from {
 		l := &source.Listing{

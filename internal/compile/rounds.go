@@ -7,6 +7,7 @@ import (
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
 )
 
@@ -18,7 +19,7 @@ type Lanes struct {
 	Count   int                 // of all lanes, over all ranks
 	Each    int                 // rows of each in a batch
 
-	Share func(lane int, samples int64) int64 // how many of a number of samples are a lane's
+	Part func(lane int, samples int64) order.Split // which of a number of samples are a lane's
 }
 
 // roundsName names the stage that takes the next rows of each lane.
@@ -39,6 +40,14 @@ func (j joiner) listing(whole *source.Listing) *source.Listing {
 	return j.lane.sources[whole]
 }
 
+// part returns which of a number of samples are the rank's, or the lane's.
+func (j joiner) part(samples int64) order.Split {
+	if j.lane == nil {
+		return j.Part(samples)
+	}
+	return j.Lanes.Part(j.lane.number, samples)
+}
+
 // most returns the number of samples at which a merge ends an epoch; 0: it has none.
 func (j joiner) most(n *line) int64 {
 	if j.lane == nil || n.most == 0 {
@@ -49,7 +58,7 @@ func (j joiner) most(n *line) int64 {
 
 func (t Lanes) most(n *line, lane int) int64 {
 	all, _ := n.merge.Until.Samples()
-	return t.Share(lane, all)
+	return t.Part(lane, all).Len()
 }
 
 // ready returns the buffer of a stage that would keep n results ready without lanes. Many
@@ -188,7 +197,7 @@ func (t Lanes) rounds(s *section, first, end int) (batches int64, exact bool) {
 	fewest := int64(-1)
 	for number := first; number < end; number++ {
 		samples, known := s.line.epochOf(part{
-			func(whole *source.Listing) int64 { return t.Share(number, whole.Places()) },
+			func(whole *source.Listing) int64 { return t.Part(number, whole.Places()).Len() },
 			func(n *line) int64 { return t.most(n, number) },
 		})
 		exact = exact && known

@@ -5,6 +5,7 @@ import (
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
 )
 
@@ -26,7 +27,7 @@ type Target struct {
 	InOrder  bool // batches take samples in input order
 	Library  bool // decodes images, where a decoder of Headrace's own could
 
-	Share func(samples int64) int64 // how many of a number of samples are this rank's
+	Part func(samples int64) order.Split // which of a number of samples are this rank's
 }
 
 // Section holds the layout and slots of the batches of a plan.

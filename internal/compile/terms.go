@@ -47,7 +47,7 @@ func (t Terms) CheckRanks(r recipe.Recipe, p fuse.Plan) error {
 		return fmt.Errorf("%w: on_error=%q of the step %q with world_size %d: ranks could yield different numbers "+
 			"of batches; use on_error=%q, or %s", core.ErrConfig, core.Skip, name, t.World, core.Replace, Remedy)
 	}
-	for _, s := range r.All() {
+	for s := range r.Counting() {
 		switch recipe.TraitsOf(s.Args).Count {
 		case recipe.Fewer, recipe.More, recipe.Gathers, recipe.Times:
 			return fmt.Errorf("%w: %s %q with world_size %d: ranks could yield different numbers of batches; "+

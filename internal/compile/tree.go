@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/op/data"
 	"github.com/headrace/headrace/recipe/fuse"
@@ -23,6 +24,9 @@ func (b *builder) merge(m *fuse.Merge) error {
 		if of.line, of.scope, err = b.compiler.line(b.plan, f, b.scope); err != nil {
 			return err
 		}
+		if again := b.again[of.line.source]; again != nil {
+			of.line.source, b.line.mixed = again, again.Contents.(*source.Mixed).In
+		}
 		of.alike(m, i)
 		b.line.of = append(b.line.of, of.line)
 		for _, s := range f.Sources() {
@@ -32,8 +36,10 @@ func (b *builder) merge(m *fuse.Merge) error {
 		b.Schema, b.Columns, b.video = of.Schema, of.Columns, of.video
 	}
 	if most, ok := m.Until.Samples(); ok {
-		b.line.most = b.Share(most)
-		samples = min(samples, b.line.most)
+		b.line.most = b.Part(most).Len()
+		if samples = min(samples, b.line.most); b.line.mixed != nil {
+			samples = b.line.most
+		}
 	}
 
 	env := b.Env
@@ -56,6 +62,12 @@ func (b *builder) alike(m *fuse.Merge, i int) {
 	}
 	if m.Mix != nil && m.Mix.Source != "" {
 		b.tag(m, named)
+	}
+	if m.Mix != nil && m.Mix.By != "" {
+		defer func() {
+			b.reach(named)
+			b.change(data.NewLength(b.Env, m.Mix.By, b.Schema, &b.Columns))
+		}()
 	}
 	if m.Fields == nil {
 		return

@@ -148,8 +148,7 @@ func begins(f fuse.Flow, left *[]*Listing, batches order.Split) (all []*Listing,
 			all = append(all, some...)
 		}
 		if f.Merge.Mix != nil {
-			m, err := Mix(f.Merge, all, batches)
-			return []*Listing{m}, err
+			return Mix(f.Merge, all, batches)
 		}
 	}
 	return all, nil

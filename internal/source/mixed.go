@@ -24,19 +24,38 @@ import (
 // by arithmetic, and turns become samples of a source, which begins again, shuffled
 // again, whenever it has given all that it has.
 type Mixed struct {
-	Of    []*Listing
+	Of []*Listing
+	Tally
+	mix turns
+	In  *Arrivals // whose source this is, again and again; nil: it is a mix itself
+}
+
+// turns says which of several sources each turn of an epoch is, and which of that
+// source's draws.
+type turns interface {
+	Turns() int64
+	Epoch(epoch int) func(place int64) (source int, draw int64)
+	Before(epoch int) []int64
+}
+
+// Tally counts what came of each source of a mix.
+type Tally struct {
 	Names []string
-	mix   *order.Mix
 	asked []float64 // the share of each at first
 	given []atomic.Int64
 }
 
-// Mix makes the listing of a mix of sources, whose steps are batches of such a split.
-func Mix(m *fuse.Merge, of []*Listing, batches order.Split) (*Listing, error) {
+// NewTally counts what came of sources that were asked for by shares.
+func NewTally(names []string, shares []uint64) Tally {
+	return Tally{names, partsOf(shares), make([]atomic.Int64, len(names))}
+}
+
+// Mix makes the listing of a mix of sources, whose steps are batches of such a split; or,
+// if it takes them as they arrive, a listing of each.
+func Mix(m *fuse.Merge, of []*Listing, batches order.Split) ([]*Listing, error) {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%w: mix %q: "+format, append([]any{core.ErrConfig, m.Name}, args...)...)
 	}
-	c := &Mixed{Of: of, Names: m.Names}
 	lengths := make([]int64, len(of))
 	if inner := slices.IndexFunc(of, func(s *Listing) bool { return s.Iterated() || s.sampled() }); inner >= 0 {
 		return nil, refuse("source %q has no number of samples", m.Names[inner]) // recipes with such ones are refused
@@ -54,14 +73,16 @@ func Mix(m *fuse.Merge, of []*Listing, batches order.Split) (*Listing, error) {
 	if err != nil {
 		return nil, refuse("%w", err)
 	}
-	c.mix = order.NewMix(turns, m.Seed, stretches...)
-	c.asked, c.given = partsOf(stretches[0].Shares), make([]atomic.Int64, len(of))
+	c := &Mixed{Of: of, Tally: NewTally(m.Names, stretches[0].Shares), mix: order.NewMix(turns, m.Seed, stretches...)}
+	c.call("")
+	if m.Mix.Arrivals {
+		return newArrivals(m, c, stretches[0].Shares), nil
+	}
 	first := of[0].First
 	l := &Listing{Source: record.Source{Name: m.Name, Draws: order.SourceID(m.Name), First: first, Samples: turns},
 		Names: []string{m.Name}, Contents: c}
 	l.Key = c.Key
-	c.call("")
-	return l, nil
+	return []*Listing{l}, nil
 }
 
 // call gives sources the names that they have in the mix.
@@ -121,6 +142,12 @@ func (l *Listing) ShareOut() {
 	if !ok {
 		return
 	}
+	if m.In != nil { // how often it restarts is not known
+		of := m.Of[0]
+		of.Split = order.Split{Samples: of.Drawn(), Batch: 1, World: 1}
+		of.ShareOut()
+		return
+	}
 	before, after := m.mix.Before(0), m.mix.Before(1)
 	for i, s := range m.Of {
 		part := float64(after[i]-before[i]) / float64(m.Len())
@@ -129,13 +156,13 @@ func (l *Listing) ShareOut() {
 	}
 }
 
-// Came notes that a sample of a source is on its way.
-func (m *Mixed) Came(source int) { m.given[source].Add(1) }
+// Came notes that so much of a source is on its way.
+func (t *Tally) Came(source int, n int64) { t.given[source].Add(n) }
 
-// Stats tells how often each source came.
-func (m *Mixed) Stats() (all []stats.Mixed) {
-	for i, name := range m.Names {
-		all = append(all, stats.Mixed{Name: name, Asked: m.asked[i], Given: m.given[i].Load()})
+// Stats tells how much came of each source.
+func (t *Tally) Stats() (all []stats.Mixed) {
+	for i, name := range t.Names {
+		all = append(all, stats.Mixed{Name: name, Asked: t.asked[i], Given: t.given[i].Load()})
 	}
 	return all
 }
@@ -231,7 +258,10 @@ func (l *Listing) mixes(yield func(*Listing) bool) bool {
 	if !ok {
 		return true
 	}
-	return yield(l) && !slices.ContainsFunc(m.Of, func(s *Listing) bool { return !s.mixes(yield) })
+	if m.In == nil && !yield(l) {
+		return false
+	}
+	return !slices.ContainsFunc(m.Of, func(s *Listing) bool { return !s.mixes(yield) })
 }
 
 // Leaves returns the sources of a listing that are no mixes: itself, if it is none.

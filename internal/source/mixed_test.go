@@ -86,11 +86,12 @@ func TestPositionsOfMixesAreReachedAtOnce(t *testing.T) {
 	}
 	for rank := range 3 {
 		twice := &recipe.Mixing{Weights: []float64{2, 1}}
-		l, err := source.Mix(&fuse.Merge{Name: "mix", Names: []string{"x", "y"}, Mix: twice, Until: "200", Seed: 3},
-			[]*source.Listing{inner, of[2]}, order.Split{Batch: 4})
+		made, err := source.Mix(&fuse.Merge{Name: "mix", Names: []string{"x", "y"}, Mix: twice, Until: "200", Seed: 3},
+			[]*source.Listing{inner[0], of[2]}, order.Split{Batch: 4})
 		if err != nil {
 			t.Fatal(err)
 		}
+		l := made[0]
 		l.Split = order.Split{Samples: 200, Batch: 12, World: 3, Rank: rank}
 		var all []sample.ID
 		for r := range l.Items(t.Context(), 2, 0) {

@@ -22,6 +22,7 @@ type FieldChange struct {
 	key     record.Column      // that gets the sample's name; the zero Column: none does
 	source  record.Column      // that gets the name of its source in a mix, likewise
 	fills   []filled
+	length  func(*record.Values) (int, error) // that of a field, which the sample is weighed by; nil: none is
 }
 
 // filled is a field that is the same in all samples.
@@ -39,6 +40,11 @@ func NewKey(w *core.Env, where *record.Columns) *FieldChange {
 // NewSource returns what gives samples the name of their source in a mix as a field.
 func NewSource(w *core.Env, field string, where *record.Columns) *FieldChange {
 	return &FieldChange{env: w, source: where.Put(field, sample.TextType)}
+}
+
+// NewLength returns what notes the length of a field.
+func NewLength(w *core.Env, field string, in sample.Schema, where *record.Columns) *FieldChange {
+	return &FieldChange{env: w, length: lengthOf(field, in[in.Find(field)].Type, where.Of[field])}
 }
 
 // NewFill returns what gives samples fields that they lack.
@@ -139,7 +145,12 @@ func (p *FieldChange) Run(_ context.Context, it *record.Record, _ *core.Tool) er
 		}
 	}
 	p.env.Settle(it)
-	return nil
+	if p.length == nil {
+		return nil
+	}
+	n, err := p.length(it.Values)
+	it.Length = n
+	return err
 }
 
 // Before returns where the value of a column was before the change; false if it has made

@@ -24,6 +24,7 @@ type Mix struct {
 	Temperature *float64         `json:"temperature,omitempty"`
 	Schedule    []recipe.Stretch `json:"schedule,omitempty"`
 	In          string           `json:"in,omitempty" choices:"steps,samples"`
+	By          string           `json:"by,omitempty"`
 	Until       recipe.Until     `json:"until,omitempty"`
 	Source      *string          `json:"source,omitempty" default:"\"source\"" doc:"the field that gets the name; \"\": none"`
 	Fill        *recipe.PadValue `json:"fill,omitempty"`
@@ -36,13 +37,16 @@ func (*Mix) Docs() map[string]string {
 		"of example": `[[{"files": {"pattern": "web"}}], [{"files": {"pattern": "books"}}]]`,
 		"of":         "each has its own source and steps; all must have the same fields and dtypes",
 		"names":      "what each is called; by default as the step of its source",
-		"weights":    "how often each is next: numbers from 0 on, relative to their sum. They hold in every 64 samples",
-		"repeat":     "how often each comes in an epoch, instead of weights: 1 is once, 0.5 another half in each epoch",
+		"weights": "how often each is next: numbers from 0 on, relative to their sum. They hold in every 64 samples, as they " +
+			"arrive at the mix",
+		"repeat": "how often each comes in an epoch, instead of weights: 1 is once, 0.5 another half in each epoch",
 		"temperature": "instead of weights: each counts as its number of samples to the power of 1 ÷ temperature. " +
 			"1 is by size; larger ones are more even",
 		"schedule": "instead of weights: other weights from a step on: [{from: 0, weights: [3, 1]}, {from: 50_000, weights: [1, 1]}]",
 		"until": "an epoch ends when each has come at least once (longest, the default without repeat), before one " +
 			"would restart (shortest), or after this many samples in all",
+		"by": "the field in whose length weights and temperature count, as samples arrive: elements of an array, such as tokens; " +
+			"bytes of a text or of a file; or a whole number as it is. By default samples count",
 		"in": "what schedule counts: steps, which are global batches, or samples",
 		"fill": "values for fields that some sources lack: a number, or numbers by field, 0 for others; text is " +
 			"empty; by default all must have the same fields",
@@ -108,7 +112,35 @@ func (m *Mix) Join(_ sample.Schema, outs []sample.Schema) (sample.Schema, error)
 		errs = append(errs, wrong...)
 	}
 	out, err := recipe.Unite(outs, func(i int) string { return fmt.Sprintf("of[%d]", i) })
-	return out, errors.Join(append(errs, err)...)
+	return out, errors.Join(append(errs, err, m.checkBy(out))...)
+}
+
+// checkBy checks the field whose length counts.
+func (m *Mix) checkBy(out sample.Schema) error {
+	if m.By == "" {
+		return nil
+	}
+	if m.Weights == nil && m.Temperature == nil {
+		return recipe.Wrong("by", "is %q, but neither weights nor temperature count its length: give weights", m.By)
+	}
+	if _, ok := m.Until.Samples(); !ok && (m.Until == "" || slices.Contains(recipe.UntilWords, string(m.Until))) {
+		return recipe.Wrong("until", "must be a number of samples: weights count the length of %q as samples arrive at the mix, "+
+			"so no source says when an epoch ends", m.By)
+	}
+	if out == nil {
+		return nil
+	}
+	i := out.Find(m.By)
+	if i < 0 {
+		return recipe.Wrong("by", "is %q: the samples have the fields %s", m.By, words.List(out.Names()))
+	}
+	switch t := out[i].Type; {
+	case t.Kind == sample.Text && len(t.Shape) == 0, t.Kind == sample.Bytes:
+	case t.Kind == sample.Tensor && (len(t.Shape) > 0 || wholeNumbers(t.DType)):
+	default:
+		return recipe.Wrong("by", "is %q, which is %v: must be an array, a text, a file, or one whole number", m.By, t)
+	}
+	return nil
 }
 
 func (m *Mix) checkOf() error {
@@ -219,7 +251,27 @@ func (m *Mix) checkNumbers(name string, all []float64) error {
 // most bounds weights and repeats, so that sums and products have a value.
 const most = 1e15
 
+// uneven returns the number of the first chain, and the name of its step, that changes how
+// many samples arrive; "": none does, or no weights count them.
+func (m *Mix) uneven() (chain int, step string) {
+	if m.Weights == nil && m.Temperature == nil && m.Schedule == nil {
+		return 0, ""
+	}
+	for i, c := range m.Of {
+		if step := recipe.Uneven(c); step != "" {
+			return i, step
+		}
+	}
+	return 0, ""
+}
+
 func (m *Mix) checkUntil() error {
+	if i, step := m.uneven(); step != "" {
+		if _, ok := m.Until.Samples(); !ok && (m.Until == "" || slices.Contains(recipe.UntilWords, string(m.Until))) {
+			return recipe.Wrong("until", "must be a number of samples: of[%d] has the step %q, so samples count as they arrive "+
+				"at the mix, and no source says when an epoch ends; or put the step after the mix, or use repeat", i, step)
+		}
+	}
 	if m.Until == "" {
 		if m.Schedule != nil {
 			return recipe.Wrong("until", "is missing: weights change, so no source says when an epoch ends: give a number of samples")
@@ -239,8 +291,10 @@ func (m *Mix) checkUntil() error {
 
 // Traits implements [recipe.Traited].
 func (m *Mix) Traits() recipe.Traits {
+	_, uneven := m.uneven()
 	return recipe.Traits{Seed: m.Seed, Merging: &recipe.Merging{Order: "mix", Until: m.Until, Fill: m.Fill, Mix: &recipe.Mixing{
 		Names: m.Names, Weights: m.Weights, Repeat: m.Repeat, Temperature: argument.OrElse(m.Temperature, 0),
 		Schedule: m.Schedule, In: m.In, Source: argument.OrElse(m.Source, "source"),
+		By: m.By, Arrivals: uneven != "" || m.By != "",
 	}}}
 }

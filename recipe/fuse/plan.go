@@ -91,6 +91,10 @@ type Merge struct {
 	Fill   recipe.PadValue // with this
 }
 
+// Computed reports whether the samples of all chains have places in one order, which says
+// whose turn it is. Otherwise each chain has an order of its own.
+func (m *Merge) Computed() bool { return m.Mix != nil && !m.Mix.Arrivals }
+
 // Route gives each sample to one of several branches.
 type Route struct {
 	Name     string
@@ -195,7 +199,7 @@ func (f Flow) Sources() (all []*Source) {
 // their own: a mix is one.
 func (f Flow) Begins() (n int) {
 	switch {
-	case f.Source != nil, f.Merge != nil && f.Merge.Mix != nil:
+	case f.Source != nil, f.Merge != nil && f.Merge.Computed():
 		return 1
 	case f.Batches != nil:
 		return f.Batches.Samples.Begins()

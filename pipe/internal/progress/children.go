@@ -16,6 +16,7 @@ type Children struct {
 	done   PositionSet // of the numbers of its children
 	total  int64       // how many there are, the message after the last included; 0: not known yet
 	turns  bool        // of a merge
+	log    *TurnLog    // of its turns; nil: their numbers say all
 
 	order  *OutputOrder // of an aggregator's outputs: they end in order; nil: of others
 	number int64        // in it
@@ -86,6 +87,9 @@ func (f *Children) before(g *Children) int {
 func NewTurns(merge string, saved Progress) *Children {
 	return &Children{stage: merge, done: saved.positionSet(), turns: true}
 }
+
+// Keep has a state remember the log of the turns.
+func (f *Children) Keep(l *TurnLog) { f.log = l }
 
 // CountOf is the name under which the items of a merge are counted, beside its turns.
 func CountOf(merge string) string { return merge + ".items" }

@@ -111,7 +111,9 @@ func (b *Tracker) finishShare(s childRange) int64 {
 
 	f.done.finish(s.Range)
 	if f.turns {
-		b.turns[f.stage] = f
+		if b.turns[f.stage] = f; f.log != nil {
+			f.log.finished(f.done.Low)
+		}
 		return 0
 	}
 
@@ -239,6 +241,17 @@ func (b *Tracker) State() State {
 	s.Parts = b.parts()
 	if len(b.known) > 0 {
 		s.Memories = maps.Clone(b.known)
+	}
+	for name, f := range b.turns {
+		if f.log == nil {
+			continue
+		}
+		if m := f.log.memory(f.done.progress()); m.Groups > 0 {
+			if s.Memories == nil {
+				s.Memories = make(map[string]Memory)
+			}
+			s.Memories[name] = m
+		}
 	}
 	if len(b.perStage) > 0 {
 		s.Losses = maps.Clone(b.perStage)

@@ -275,6 +275,7 @@ def mix(
     repeat: float | Iterable[float] | Mapping[str, float] | None = None,
     temperature: float | None = None,
     schedule: Iterable[tuple[int, Iterable[float] | Mapping[str, float]]] | None = None,
+    by: str | None = None,
     counted: Literal["steps", "samples"] | None = None,
     until: Literal["longest", "shortest"] | int | None = None,
     source: str | None = "source",
@@ -291,8 +292,8 @@ def mix(
     each has its share, within 2 samples of what was asked over all epochs so far, with any number of ranks; their order within the 64 is
     random. A mix is one source: it is divided among ranks and resumed as one, and may be mixed again.
 
-    All must have the same fields and dtypes, as in `merge`. Steps that leave samples out or make several of one come after their turns,
-    so weights are those of what they are given.
+    All must have the same fields and dtypes, as in `merge`. If a pipeline leaves samples out, or makes several of one, weights count samples
+    as they arrive at the mix. Give `until` a number then. Each lane restarts its share of a source by itself.
 
     Args:
         pipelines: with a weight for each: numbers from 0 on, relative to their sum. Or with names, as in {"web": web, "books": books}, or
@@ -303,6 +304,9 @@ def mix(
         temperature: each counts as its number of samples to the power of 1 ÷ temperature: 1 is by size, larger ones are more even.
         schedule: weights from a step on, over all epochs: [(0, [3, 1]), (50_000, [1, 1])]. A step is a global batch. Steps
             need `batch(global_size=)`, and no `filter`, `flat_map`, `aggregate`, inner batch, `pack` or buckets.
+        by: weights count the length of this field instead of samples: elements of an array, such as tokens; bytes of a text or a file;
+            or a whole number as it is. In each lane, a pipeline is ahead of its share by at most two of its longest samples, and behind
+            by two of the longest of all. Needs `until=` with a number.
         counted: `"samples"` if the schedule counts samples, not steps: any pipeline can.
         until: an epoch ends when each has come at least once, `"longest"`, which is the default unless `repeat` says how often each
             comes; before one would restart, `"shortest"`; or after this many samples in all. A schedule needs a number.
@@ -323,6 +327,7 @@ def mix(
     args = {
         "of": [list(pipeline._steps) for pipeline in given],
         **mixing.shares_of(names, weights, repeat, temperature, schedule, len(given)),
+        "by": by,
         "in": counted,
         "until": mixing.until_of(until),
         "source": "" if source is None else source,
