@@ -157,7 +157,7 @@ def test_a_weight_of_0_leaves_a_source_out(lines, folder):
     a = STEPS["filter"](lines(0, 50))
     with hr.mix([(a, 1), (empty, 0)], until=32).batch(8).loader(epochs=1) as loader:
         assert all(n < 1000 for batch in loader for n in batch["n"].tolist())
-    with pytest.raises(hr.errors.HeadraceError, match=r'has no samples: leave it out, or give it the weight 0|no samples'):
+    with pytest.raises(hr.errors.HeadraceError, match=r"has no samples: leave it out, or give it the weight 0|no samples"):
         hr.mix([(a, 1), (empty, 1)], until=32).batch(8).loader()
 
 
@@ -171,7 +171,11 @@ def ids(s):
     return {"ids": np.zeros(len(s["text"]), np.int32), "text": s["text"], "size": s["size"]}
 
 
-BY = {"text": lambda p: p, "size": lambda p: p, "ids": lambda p: p.map(ids, gives={"ids": ("int32", (None,)), "text": str, "size": np.int64})}
+BY = {
+    "text": lambda p: p,
+    "size": lambda p: p,
+    "ids": lambda p: p.map(ids, gives={"ids": ("int32", (None,)), "text": str, "size": np.int64}),
+}
 
 
 @pytest.mark.parametrize("by", BY)
@@ -205,7 +209,8 @@ def test_lengths_go_on_at_every_cut_with_other_ranks(folder):
         return found
 
     whole = steps(1)
-    assert len(whole) == 8 and steps(4) == whole
+    assert len(whole) == 8
+    assert steps(4) == whole
     for cut in range(1, len(whole), 2):
         with pipeline.loader(epochs=1) as loader:
             for _, _ in zip(range(cut), loader):
@@ -235,7 +240,7 @@ def test_lengths_that_cannot_be(folder):
             pass
     for make, why in (
         (lambda: hr.mix({a: 1}, by="length", until=9), 'by is "length": the samples have the fields'),
-        (lambda: hr.mix([a], by="size", until=9), "by is \"size\", but neither weights nor temperature count its length"),
+        (lambda: hr.mix([a], by="size", until=9), 'by is "size", but neither weights nor temperature count its length'),
         (lambda: hr.mix([a], repeat=2, by="size", until=9), "neither weights nor temperature"),
         (lambda: hr.mix({a: 1}, by="size"), 'until must be a number of samples: weights count the length of "size"'),
         (lambda: hr.mix({a: -1}, by="size", until=9), r"weights\[0\] is -1"),

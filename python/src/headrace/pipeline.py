@@ -292,8 +292,8 @@ def mix(
     each has its share, within 2 samples of what was asked over all epochs so far, with any number of ranks; their order within the 64 is
     random. A mix is one source: it is divided among ranks and resumed as one, and may be mixed again.
 
-    All must have the same fields and dtypes, as in `merge`. If a pipeline leaves samples out, or makes several of one, weights count samples
-    as they arrive at the mix. Give `until` a number then. Each lane restarts its share of a source by itself.
+    All must have the same fields and dtypes, as in `merge`. If a pipeline leaves samples out, or makes several of one, weights count
+    samples as they arrive at the mix. Give `until` a number then. Each lane restarts its share of a source by itself.
 
     Args:
         pipelines: with a weight for each: numbers from 0 on, relative to their sum. Or with names, as in {"web": web, "books": books}, or
