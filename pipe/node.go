@@ -25,7 +25,7 @@ type node struct {
 	onResize func(int) // learns how many workers there are; may be nil
 	policy   *Policy
 	ups      []*node  // whose items it takes
-	counts   []string // what a state counts of it, such as its turns: what the names there end with after its key
+	counts   []string // such as turns, that a state counts: the ends of their names there, after its key
 	makes    bool     // it makes several items of one, which a state counts
 	joins    bool     // it puts several items together
 	large    bool     // its results are batches, or made of them

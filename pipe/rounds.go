@@ -41,7 +41,7 @@ func LaneIn(name string) (stage string, lane int, ok bool) {
 //
 // Hold is called for each item that waits for others of its round; nil: nothing is. Last
 // may change the last item of each round, before that is handed on. A run that is resumed
-// begins with a round, so what comes of a round has to be finished together.
+// begins with a round, so the items of a round have to be finished together.
 //
 // Stages of different flows may have the same names. [Stats] add their numbers up,
 // SetWorkers divides workers among them, and a state calls each by [LaneOf].
@@ -58,8 +58,8 @@ func Rounds[T any](flows []Flow[T], hold func(T), last func(*T), o RoundOpts) Fl
 
 // RoundGroups is [Rounds] for flows whose items come in groups, such as the samples of a
 // batch: a round has the next group of each flow. Last tells whether an item is the last
-// of its group; what comes of a group has to be finished together, as by [FillGroups].
-// A state counts the groups of each flow, so that a run goes on within a round.
+// of its group, whose items have to be finished together, as by [FillGroups]. A state
+// counts the groups of each flow, so that a run goes on within a round.
 func RoundGroups[T any](flows []Flow[T], last func(T) bool, o RoundOpts) Flow[T] {
 	n := roundNode(flows, fmt.Sprintf("of %d lanes, a group each", len(flows)), o)
 	switch {

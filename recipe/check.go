@@ -493,7 +493,7 @@ func (r Recipe) checkLanes() error {
 		case b != nil && b.GlobalSize%n != 0:
 			wrong.Err = fmt.Errorf("has %d lanes, which do not divide global_size=%d: each lane has equally many rows of a batch",
 				n, b.GlobalSize)
-		case b != nil && (b.GlobalSize > 0 || b.Buckets != nil || b.Own != nil || b.Stacks() && !b.Lists && r.ImageShapes() != nil):
+		case b != nil && (b.GlobalSize > 0 || r.alike(b)):
 			return nil
 		default:
 			wrong.Err = errors.New("is for global batches, which every number of ranks shares alike: " +
@@ -502,6 +502,17 @@ func (r Recipe) checkLanes() error {
 		return wrong
 	}
 	return nil
+}
+
+// alike reports whether samples of one kind come into the batches at the end.
+func (r Recipe) alike(b *Batches) bool {
+	switch {
+	case b.Buckets != nil, b.Own != nil:
+		return true
+	case b.Pack != nil, b.Lists:
+		return false
+	}
+	return r.ImageShapes() != nil
 }
 
 // checkFailures returns what is wrong with the failures of a step.

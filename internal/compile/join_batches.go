@@ -99,7 +99,7 @@ func (j joiner) inTime(in pipe.Flow[*record.Record], s *section) pipe.Flow[*batc
 	return pipe.Fill(lists, 1, s.Slots, s.end.FillList, o)
 }
 
-// group is the flow of batches of samples that come together by what they are.
+// group is the flow of batches of similar samples.
 func (j joiner) group(lines []samples, s *section, later bool) (pipe.Flow[*batch.Batch], counted) {
 	p := s.plan
 	switch {

@@ -123,7 +123,7 @@ func (j joiner) aggregator(s *stage) func() pipe.Aggregator[*record.Record, *rec
 	return s.aggregate.InLane(j.lane.number - j.Lanes.First)
 }
 
-// inRounds reports whether batches are made of what several lanes have in turn.
+// inRounds reports whether several lanes join here, in rounds.
 func (j joiner) inRounds() bool { return j.Lanes != nil && j.lane == nil }
 
 // lines makes the flow of each lane; without lanes there is one. People are told of
@@ -149,7 +149,7 @@ func (j joiner) lines(make func(j joiner) samples) (all []samples) {
 	return all
 }
 
-// inTurn joins what lanes have, in rounds; without lanes there is one flow.
+// inTurn joins the flows of lanes, in rounds; without lanes there is one flow.
 func inTurn[T any](j joiner, flows []pipe.Flow[T], s *section, drop func(T),
 	join func([]pipe.Flow[T], pipe.RoundOpts) pipe.Flow[T]) pipe.Flow[T] {
 	if !j.inRounds() {
@@ -216,6 +216,5 @@ func (t Lanes) rounds(s *section, first, end int) (batches int64, exact bool) {
 	return batches, exact && !s.Groups
 }
 
-// ofLanes reports whether each lane has batches of its own: of samples that come together
-// by what they are.
+// ofLanes reports whether each lane has batches of its own, as those of similar samples.
 func (s *section) ofLanes() bool { return s.Groups && s.plan.Batch.Pack == nil }

@@ -44,7 +44,7 @@ func (g *gathering) lanes() (state.State, error) {
 	return g.finish(s, first), nil
 }
 
-// takeOver adds what a rank has saved of lanes that the record has.
+// takeOver adds the places that a rank has saved of lanes of the record.
 func takeOver(s *state.State, from state.State) {
 	for key, turns := range from.Merges {
 		if _, ok := s.Merges[key]; ok {
@@ -71,7 +71,7 @@ func takeOver(s *state.State, from state.State) {
 	}
 }
 
-// finish puts the record in order, and counts what it has.
+// finish puts the record in order, and counts its batches.
 func (g *gathering) finish(s state.State, first ranked) state.State {
 	slices.SortStableFunc(s.Parts, func(a, b pipe.PartState) int { return strings.Compare(a.Source, b.Source) })
 	slices.Sort(s.Quarantine)
@@ -118,7 +118,7 @@ func (e Extent) steps(s state.State) (n int64) {
 	return n
 }
 
-// counted names what steps counts.
+// counted names the things that steps counts.
 func (e Extent) counted() string {
 	if e.Turns == "" {
 		return "batches"

@@ -978,8 +978,8 @@ class Pipeline(Operations):
             max_errors: with `"skip"` and `"replace"`: bad samples allowed in an epoch, a number or a share below 1; None, the default: 1 %,
                 at least 10.
             steps_per_epoch: batches in every epoch, the same on every rank (times `loader.accumulate`): the rest is dropped, and a shorter
-                epoch raises `EpochTooShort`. None, the default: as many as there are; if samples may be lost or dropped, as many as the rank with the
-                fewest has, which ranks find out through `torch.distributed`; without it, several ranks then need this.
+                epoch raises `EpochTooShort`. None, the default: as many as there are; if samples may be lost or dropped, as many as the
+                rank with the fewest has, which ranks find out through `torch.distributed`; without it, several ranks then need this.
             stall_after: seconds without progress before a warning names the stuck stages and samples; 0: never; None, the default: 300.
             dead_letters: a file to append lost and replaced samples to: a JSON object per line, with the attributes of `LostSample` and the
                 rank. Lines come up to two batches ahead of your loop, and again if you resume from before the loss. If a recipe names it,
