@@ -57,7 +57,8 @@ func laneFlow(lane, n int) pipe.Flow[*laneItem] {
 		}
 		return nil, pipe.Skip
 	}, pipe.Opts{Name: "read", Ordered: true, Workers: 2, Buffer: 2})
-	return pipe.Aggregate(read, func() pipe.Aggregator[*laneItem, *laneItem] { return &summing{} }, pipe.AggregateOpts{Name: "sum", Buffer: 1})
+	sum := func() pipe.Aggregator[*laneItem, *laneItem] { return &summing{} }
+	return pipe.Aggregate(read, sum, pipe.AggregateOpts{Name: "sum", Buffer: 1})
 }
 
 // lanesOf are the rounds of some of the lanes, as lists.
@@ -66,7 +67,8 @@ func lanesOf(sizes []int, first, end, each int, dropLast bool) pipe.Flow[[]laneI
 	for lane := first; lane < end; lane++ {
 		flows = append(flows, laneFlow(lane, sizes[lane]))
 	}
-	in := pipe.Rounds(flows, nil, func(v **laneItem) { (*v).last = true }, pipe.RoundOpts{Name: "rounds", First: first, Each: each, DropLast: dropLast})
+	last := func(v **laneItem) { (*v).last = true }
+	in := pipe.Rounds(flows, nil, last, pipe.RoundOpts{Name: "rounds", First: first, Each: each, DropLast: dropLast})
 	return pipe.Aggregate(in, func() pipe.Aggregator[*laneItem, []laneItem] { return &listing{} }, pipe.AggregateOpts{Name: "lists"})
 }
 
