@@ -8,7 +8,7 @@ import "math/bits"
 // Of the inputs that are not ahead of their share, the next one is that whose next item
 // would be due first, if each gave its share steadily. That is worst-case fair weighted
 // fair queueing: no input is ahead of its share by more than its longest item, and none
-// behind it by more than the longest item of any.
+// short of it by more than the longest item of any.
 type fair struct {
 	shares []uint64
 	all    uint64 // their sum

@@ -29,8 +29,8 @@ type MergeOpts struct {
 	// nothing but its arguments.
 	Pick func(epoch int, turn int64) int
 
-	// Without is asked when so many items of an input in a row were dropped or lost before
-	// they came here. An error ends the run. nil: it goes on.
+	// Without is asked when so many items of an input in a row were dropped or lost
+	// before they came here. An error ends the run. nil: it goes on.
 	Without func(input int, items int64) error
 }
 

@@ -12,28 +12,28 @@ import (
 // MixOpts are the settings of a Mix.
 type MixOpts struct {
 	Name   string   // of the stage; required, and unique in its flow
-	Buffer int      // items kept ready; 0: DefaultBuffer, or DefaultBatchBuffer after a Batch
-	Shares []uint64 // of each input, relative to their sum: at most 2³² each; 0: it has no turn
+	Buffer int      // items kept ready; 0: as of a Merge
+	Shares []uint64 // of inputs, relative to their sum: 0, for no turns, to 2³²
 	Items  int64    // of an epoch, at least 1
 
-	// Ahead is how many turns are thought to be before the first, of items like the first
-	// of each input. Mixes of the same inputs, as those of lanes, do not all begin with the
-	// same one then.
+	// Ahead is how many turns are thought to be before the first, of items like the
+	// first of each input. Mixes of the same inputs, as those of lanes, do not all begin
+	// with the same one then.
 	Ahead int64
 
 	// Took learns of each turn which input it was, and how long its item; may be nil.
 	Took func(input int, length int64)
 
-	// Without is asked when so many items of an input in a row were dropped or lost before
-	// they came here. An error ends the run. nil: it goes on.
+	// Without is asked when so many items of an input in a row were dropped or lost
+	// before they came here. An error ends the run. nil: it goes on.
 	Without func(input int, items int64) error
 }
 
 // Mix puts several flows together, so that each has its share of the lengths of all items
 // of an epoch so far: none is ahead of it by more than its own longest item, and none
-// behind by more than the longest of any. With turns Ahead it is at most twice as much. An
-// epoch ends as that of a [Merge] that ends after a number of items, or with its inputs.
-// A failure of an input ends the run.
+// short of it by more than the longest of any. With turns Ahead it is at most twice as
+// much. An epoch ends as that of a [Merge] that ends after a number of items, or with its
+// inputs. A failure of an input ends the run.
 //
 // A length is at least 0. Hold is called for each item that waits for its turn; nil:
 // nothing is. What the inputs have given is in the Memories of a state.
@@ -53,9 +53,12 @@ func Mix[T any](flows []Flow[T], length func(T) int64, hold func(T), o MixOpts) 
 		m.failFast, m.without = true, o.Without
 
 		resume, key := op.config.Resume, n.key()
-		s := &mixStage[T]{mergeStage: m, length: length, hold: hold, most: o.Items, ahead: o.Ahead, took: o.Took, fair: newFair(o.Shares),
-			heads: make([]queue.Message[T], len(flows)), lengths: make([]int64, len(flows))}
-		s.finished, s.counted = op.progress.AddTurns(key, resume.Merges[key]), op.progress.AddTurns(CountOf(key), resume.Merges[CountOf(key)])
+		s := &mixStage[T]{mergeStage: m, length: length, hold: hold, most: o.Items, ahead: o.Ahead, took: o.Took,
+			fair: newFair(o.Shares), heads: make([]queue.Message[T], len(flows)), lengths: make([]int64, len(flows))}
+		s.finished = op.progress.AddTurns(key, resume.Merges[key])
+		s.counted = op.progress.AddTurns(CountOf(key), resume.Merges[CountOf(key)])
+
+		// Without what was given, a state says too little.
 		s.log, s.wrong = progress.NewTurnLog(len(flows), resume.Merges[key].Low, resume.Memories[key])
 		if s.wrong == nil {
 			s.finished.Keep(s.log)
@@ -136,6 +139,7 @@ func (s *mixStage[T]) takeTurns(w *worker.Worker) (end queue.Message[T], ok bool
 		s.haltAbove()
 		return queue.Message[T]{Kind: queue.Fatal, Failure: s.NewFailure(s.wrong)}, true
 	}
+
 	s.fair.reset(s.log.Given())
 	begun := s.resumed
 	number := int64(0)
@@ -147,11 +151,14 @@ func (s *mixStage[T]) takeTurns(w *worker.Worker) (end queue.Message[T], ok bool
 			return s.cut(w)
 		}
 
+		// What was finished before is only counted.
 		taken, again := s.log.At(turn)
 		if again && s.skip.Has(turn) {
 			s.fair.give(taken.Input, taken.Given)
 			continue
 		}
+
+		// Whose turn it is depends on all next items, if the log does not say it.
 		at := taken.Input
 		if again {
 			if end, ok := s.fill(w, at); !ok || end.Kind == queue.Fatal {
@@ -173,6 +180,7 @@ func (s *mixStage[T]) takeTurns(w *worker.Worker) (end queue.Message[T], ok bool
 			return s.cut(w)
 		}
 
+		// It is handed on when it is counted, so that no state lacks it.
 		m, n := s.heads[at], s.lengths[at]
 		s.heads[at], s.lengths[at] = queue.Message[T]{}, -1
 		if s.fair.give(at, n); s.took != nil {

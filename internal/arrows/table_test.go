@@ -512,6 +512,7 @@ var arrows = []arrow{
 	{"internal/compile", "internal/numbers", "numbers choose branches"},
 	{"internal/compile", "internal/record", "samples on their way"},
 	{"internal/compile", "internal/source", "where records come from"},
+	{"internal/compile", "order", "which of a mix's turns are a lane's"},
 	{"internal/compile", "pipe", "stages, and what ends an item or a run"},
 	{"internal/compile", "recipe", "steps and their arguments"},
 	{"internal/compile", "recipe/fuse", "which steps are one part"},

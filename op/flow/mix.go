@@ -251,8 +251,8 @@ func (m *Mix) checkNumbers(name string, all []float64) error {
 // most bounds weights and repeats, so that sums and products have a value.
 const most = 1e15
 
-// uneven returns the number of the first chain, and the name of its step, that changes how
-// many samples arrive; "": none does, or no weights count them.
+// uneven returns the number of the first chain, and the name of its step, that changes
+// how many samples arrive; "": none does, or no weights count them.
 func (m *Mix) uneven() (chain int, step string) {
 	if m.Weights == nil && m.Temperature == nil && m.Schedule == nil {
 		return 0, ""

@@ -34,6 +34,8 @@ func NewTurnLog(inputs int, low int64, m Memory) (*TurnLog, error) {
 		return l, nil
 	}
 	text, err := base64.RawStdEncoding.DecodeString(strings.Trim(m.State, `"`))
+
+	// After an error all that follows is 0.
 	next := func() int64 {
 		n, size := binary.Uvarint(text)
 		if size <= 0 || n > MaxPos {
@@ -46,6 +48,7 @@ func NewTurnLog(inputs int, low int64, m Memory) (*TurnLog, error) {
 	if err != nil || next() != int64(inputs) || m.Groups < low || m.Groups-low > int64(len(m.State)) {
 		return nil, wrong
 	}
+
 	for i := range l.given {
 		l.given[i] = next()
 	}
