@@ -113,6 +113,8 @@ func (j joiner) group(lines []samples, s *section, later bool) (pipe.Flow[*batch
 		for _, f := range s.Layout.Forms {
 			o.Sizes = append(o.Sizes, f.Rows)
 		}
+
+		// The field that chooses the bucket is not padded like the others.
 		if s.end.Grouping.By >= 0 {
 			begin, err := group.BucketsOf(itemLength, extentsOf(s.end.Grouping), o)
 			if err != nil {

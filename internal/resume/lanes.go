@@ -92,7 +92,7 @@ func (g *gathering) finish(s state.State, first ranked) state.State {
 	return s
 }
 
-// turns are those of each lane of a record, whose batches are its own.
+// turns yields the turns of each lane of a record, whose batches are its own.
 func (e Extent) turns(s state.State) iter.Seq[pipe.Progress] {
 	return func(yield func(pipe.Progress) bool) {
 		for key, turns := range s.Merges {
