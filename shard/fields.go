@@ -234,8 +234,8 @@ func (d *Dataset) mixed(c Column, how string) (column, error) {
 	return k, nil
 }
 
-// Convertible reports whether values that are of another type in another shard are numbers
-// that stand for the same: a type that is given can hold them all then.
+// Convertible reports whether values of another type in another shard are numbers that
+// stand for the same: a type that is given can hold them all then.
 func (d *Dataset) Convertible(name string) bool {
 	if isNamed(d.index.Fields, name) {
 		return false

@@ -86,7 +86,8 @@ func (k *column) needsOne() error {
 
 // nullable tells columns of which a sample may have no part.
 func (k *column) nullable() bool {
-	return k.filled || k.IsNull || k.how == decimal && k.Type.Kind == sample.Tensor && isFloat(k.Type.DType)
+	nan := isNumber(k.Type) && isFloat(k.Type.DType)
+	return k.filled || k.IsNull || k.how == decimal && nan
 }
 
 // noPart is the part of a sample that has none.

@@ -380,7 +380,8 @@ func (r *Reader) record(p *Place, buf []byte) error {
 // present gives a column its value, if there is one.
 func (r *Reader) present(p *Place, k int, buf []byte) error {
 	c, into, at := &r.columns[k], &p.values[k], p.chosen[k]
-	if c.how == nothing || c.how == field && into.Null || c.ofPart() && at.Field < 0 {
+	switch {
+	case c.how == nothing, c.how == field && into.Null, c.ofPart() && at.Field < 0:
 		return c.needsOne()
 	}
 	switch c.how {

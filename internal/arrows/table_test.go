@@ -123,6 +123,7 @@ var arrows = []arrow{
 	{"shard/parquet", "shard", "it implements the contract of formats"},
 	{"shard/parquet", "shard/index", "what a scan finds"},
 	{"shard/parquet", "shard/internal/textlist", "lists of text"},
+	{"shard/parquet", "shard/internal/names", "those of dictionaries"},
 	{"shard/parquet", "shard/internal/packed", "pages are compressed"},
 	{"shard/parquet", "shard/internal/window", "pages are read one after the other"},
 	{"shard/parquet", "shard/arrowipc", "the schema that Arrow writes beside that of Parquet knows the lengths of lists"},
@@ -139,6 +140,7 @@ var arrows = []arrow{
 	{"shard/lines", "github.com/klauspost/compress", "text is unpacked as a stream"},
 	{"shard/arrowipc", "shard", "it implements the contract of formats"},
 	{"shard/arrowipc", "shard/internal/textlist", "lists of text"},
+	{"shard/arrowipc", "shard/internal/names", "those of dictionaries"},
 	{"shard/arrowipc", "shard/index", "what a scan finds"},
 	{"shard/arrowipc", "shard/internal/packed", "buffers are compressed"},
 	{"shard/arrowipc", "sample", "columns are text or bytes"},
@@ -244,6 +246,7 @@ var arrows = []arrow{
 	{"internal/recipetest", "op/image", "some arguments have rules of their own"},
 	{"internal/recipetest", "recipe", "what they are made of"},
 	{"internal/recipetest", "sample", "steps fit a schema"},
+	{"internal/recipetest", "shard", "fields have a value for null"},
 	{"internal/recipetest", "tensor", "functions say what dtypes they give"},
 	{"internal/recipetest", "pgregory.net/rapid", "which draws them"},
 

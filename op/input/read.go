@@ -38,7 +38,8 @@ func (*ReadShards) Docs() map[string]string {
 		"from": "patterns have *, ?, […], ** and braces; a folder is all its shards",
 		"fields": "what each field is in the files: the name of a part or column, \"json.caption\" for a member " +
 			"of JSON, \"jpg;png\" for the first that exists, or [name, type], with a type as for gives of map; " +
-			"[name, type, value] with the value for null, and [name, \"is_null\"] whether it is null; or a list of names. By default everything; in tar files images are \"bytes\" then, and cls is \"label\"",
+			"[name, type, value] with the value for null, and [name, \"is_null\"] whether it is null; or a list of names. " +
+			"By default everything; in tar files images are \"bytes\" then, and cls is \"label\"",
 		"errors": "text that is not UTF-8: strict, the default: bad samples; replace: U+FFFD, as in Python",
 		"gives":  "the fields' types, if known without reading the files; by default read from them",
 	}
@@ -337,7 +338,10 @@ func readFieldFrom(name string, v rawjson.Value) (one FieldFrom, err error) {
 				return one, rawjson.ErrKind
 			}
 		}
-		if n != 2 && n != 3 || n == 2 && one.Type.Kind == 0 && !one.IsNull || one.IsNull && one.Null != nil {
+		switch {
+		case n != 2 && n != 3,
+			n == 2 && one.Type.Kind == 0 && !one.IsNull, // neither a type nor a value
+			one.IsNull && one.Null != nil:
 			return one, rawjson.ErrKind
 		}
 		return one, nil

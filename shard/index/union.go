@@ -81,7 +81,10 @@ func (u *union) mix(name, how string) {
 func (u *union) bothKinds() {
 	for _, n := range u.numbers {
 		i, both := u.at[ofParts][n.Name]
-		if both && u.fields[i].Type != nil && u.fields[i].Samples > 0 && n.Samples > 0 {
+		if !both || u.fields[i].Type == nil {
+			continue
+		}
+		if u.fields[i].Samples > 0 && n.Samples > 0 {
 			u.mix(n.Name, fmt.Sprintf("it is %v in some shards, and %v in others", *u.fields[i].Type, *n.Type))
 		}
 	}
@@ -93,7 +96,10 @@ func (u *union) settle() {
 	empty := func(which int, all []Field) func(f Field) bool {
 		return func(f Field) bool {
 			i, both := u.at[which][f.Name]
-			return both && f.Type != nil && f.Samples == 0 && (all[i].Samples > 0 || which == ofNumbers)
+			if !both || f.Type == nil || f.Samples > 0 {
+				return false
+			}
+			return all[i].Samples > 0 || which == ofNumbers
 		}
 	}
 	fields, numbers := u.fields, u.numbers

@@ -8,6 +8,7 @@ import (
 
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/shard/arrowipc"
+	"github.com/headrace/headrace/tensor"
 )
 
 // logicalOf is what the values of a leaf stand for, as pyarrow writes it; "": themselves.
@@ -60,12 +61,17 @@ func (c *column) take(said arrowipc.Said) {
 	}
 	c.dictionary = said.Dictionary && c.meaning == asText && !c.list
 	switch {
-	case strings.HasPrefix(said.Logical, "duration") && c.logical == "" && c.kind == typeInt64 && c.meaning == asInt && !c.unsigned:
+	case strings.HasPrefix(said.Logical, "duration") && c.isPlainInt64():
 		c.logical = said.Logical
 	case said.Zone != "" && strings.HasSuffix(c.logical, "tz=UTC]"):
 		unit, _, _ := strings.Cut(strings.TrimPrefix(c.logical, "timestamp["), ",")
 		c.logical = arrowipc.Timestamp(unit, said.Zone)
 	}
+}
+
+// isPlainInt64 tells columns of which Parquet says no more than that they are int64.
+func (c *column) isPlainInt64() bool {
+	return c.logical == "" && c.meaning == asInt && c.dtype == tensor.Int64
 }
 
 // typeOf is a type with what the values of a column stand for.
@@ -157,7 +163,8 @@ func nanoseconds(b []byte) (int64, bool) {
 	within := int64(binary.LittleEndian.Uint64(b))
 	days := int64(int32(binary.LittleEndian.Uint32(b[8:]))) - unix
 	whole := days * day
-	if days < math.MinInt64/day || days > math.MaxInt64/day || within < 0 || within > day || whole > math.MaxInt64-within {
+	switch {
+	case within < 0, within > day, days < math.MinInt64/day, days > math.MaxInt64/day, whole > math.MaxInt64-within:
 		return 0, false
 	}
 	return whole + within, true
