@@ -12,15 +12,15 @@ type Numbers struct {
 	group  int // that is read; -1: none is
 	n      int // samples of it
 	ints   []packed
-	none   []packed // of Ints that not all samples have
+	none   []packed // of those that not all samples have
 	floats []byte
-	at     []int // into none, by number of Ints; -1: all samples have it
+	at     []int // into none, by number of Ints, then of Floats; -1: all samples have it
 	keyed  bool  // samples of the group have keys
 }
 
 // Numbers returns a reader of the segment's numbers.
 func (s *Segment) Numbers() *Numbers {
-	r := &Numbers{s: s, group: -1, ints: make([]packed, len(s.Ints)), none: make([]packed, len(s.absent)), at: make([]int, len(s.Ints))}
+	r := &Numbers{s: s, group: -1, ints: make([]packed, len(s.Ints)), none: make([]packed, len(s.absent)), at: make([]int, len(s.Ints)+len(s.Floats))}
 	for i := range r.at {
 		r.at[i] = -1
 	}
