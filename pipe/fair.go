@@ -24,7 +24,7 @@ func newFair(shares []uint64) *fair {
 	return f
 }
 
-// reset begins with what was given before.
+// reset begins with the sums that were given before.
 func (f *fair) reset(given []int64) {
 	f.sum = 0
 	for i, n := range given {

@@ -36,7 +36,7 @@ type MixOpts struct {
 // inputs. A failure of an input ends the run.
 //
 // A length is at least 0. Hold is called for each item that waits for its turn; nil:
-// nothing is. What the inputs have given is in the Memories of a state.
+// nothing is. Sums of the inputs are in the Memories of a state.
 func Mix[T any](flows []Flow[T], length func(T) int64, hold func(T), o MixOpts) Flow[T] {
 	n := &node{name: o.Name, kind: kindMix, buffer: o.Buffer, ordered: true, counts: []string{"", CountOf("")},
 		detail: fmt.Sprintf("of %d, until %d items", len(flows), o.Items)}
@@ -88,7 +88,7 @@ func (o MixOpts) mistakes(n *node, inputs int, lengthless bool) {
 
 // A mixStage has the next item of each input, because whose turn it is depends on how
 // long they are. After a resume the turns are those of the log up to the last that was
-// finished: what was finished does not come again, so the next items of then are unknown.
+// finished: its items do not come again, so the next items of then are unknown.
 type mixStage[T any] struct {
 	*mergeStage[T]
 	length func(T) int64
@@ -235,7 +235,7 @@ func (s *mixStage[T]) fill(w *worker.Worker, at int) (end queue.Message[T], ok b
 	return end, true
 }
 
-// cut ends the epoch: what the inputs still have of it is disposed of.
+// cut ends the epoch: items of it that are left are disposed of.
 func (s *mixStage[T]) cut(w *worker.Worker) (end queue.Message[T], ok bool) {
 	for _, n := range s.lengths {
 		if n >= 0 {

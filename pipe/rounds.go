@@ -248,7 +248,7 @@ func (r *roundStage[T]) endRound(w *worker.Worker) (end queue.Message[T], ok boo
 	return end, r.handOn(w)
 }
 
-// attempt calls a function for an item. Where it fails, the message ends the run.
+// attempt calls a function for an item. If it fails, the message ends the run.
 func (r *roundStage[T]) attempt(w *worker.Worker, at progress.Lineage, f func()) (end queue.Message[T], failed bool) {
 	err := w.Attempt(func() error { f(); return nil }, func(err error) {
 		end := r.fatal(at, err)

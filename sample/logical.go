@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Logical is what values stand for that are stored as others: times as whole numbers,
+// Logical tells the meaning of values that are stored as others: times as whole numbers,
 // decimals as text, categories as codes.
 type Logical struct {
 	Name  string   `json:"name"`            // as pyarrow writes it: "timestamp[us, tz=UTC]", "decimal128(10, 2)", "dictionary"

@@ -93,7 +93,7 @@ func (t Type) Ragged() bool {
 }
 
 // Equal reports whether values of both types are laid out in the same way. It does not
-// compare what they stand for.
+// compare their meaning.
 func (t Type) Equal(u Type) bool {
 	return t.Kind == u.Kind && t.DType == u.DType && t.Shape.Equal(u.Shape) && t.Axes == u.Axes
 }

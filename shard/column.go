@@ -2,8 +2,10 @@ package shard
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/shard/internal/textlist"
@@ -138,4 +140,23 @@ func (k *column) deep() error {
 		return fmt.Errorf("%w: %q as %v: only how many lists there are can be said, not how long these are", ErrUnsupported, k.From, k.Type)
 	}
 	return nil
+}
+
+// member is memberOf of a column.
+func (c *column) member(b []byte) (json.RawMessage, error) {
+	if c.replaces {
+		b = Replaced(b) // as encoding/json would replace each byte, in names too
+	}
+	return memberOf(b, c.path)
+}
+
+// utf8 returns the text of a column, which is UTF-8, and any other value as it is.
+func (c *column) utf8(text []byte) ([]byte, error) {
+	switch {
+	case c.Type.Kind != sample.Text || utf8.Valid(text):
+		return text, nil
+	case c.replaces:
+		return Replaced(text), nil
+	}
+	return nil, invalid(text)
 }

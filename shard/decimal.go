@@ -20,7 +20,7 @@ type Reversed interface {
 	Reversed()
 }
 
-// scaleOf is how many digits decimals have after the point.
+// scaleOf returns the number of digits that decimals have after the point.
 func scaleOf(l *sample.Logical) (scale int, ok bool) {
 	if l == nil || !strings.HasPrefix(l.Name, "decimal") {
 		return 0, false
@@ -86,7 +86,7 @@ func appendDecimal(dst []byte, digits string, scale int) []byte {
 	return append(append(append(dst, digits[:at]...), '.'), digits[at:]...)
 }
 
-// digitsOf are those of a decimal in a part.
+// digitsOf returns the digits of a decimal in a part.
 func (d *Dataset) digitsOf(b []byte) (string, error) {
 	if len(b) == 0 || len(b) > 32 {
 		return "", fmt.Errorf("%w: a decimal of %d bytes", ErrCorrupt, len(b))
@@ -102,7 +102,7 @@ func (d *Dataset) digitsOf(b []byte) (string, error) {
 	return v.String(), nil
 }
 
-// digitsIn are those of a decimal in the index.
+// digitsIn returns the digits of a decimal in the index.
 func (r *Reader) digitsIn(p *Place, n *numbered) (string, error) {
 	if null, err := r.none(p, n); err != nil || null {
 		if null {

@@ -88,7 +88,7 @@ func (d *Dataset) Select(ctx context.Context, columns ...Column) (*Reader, error
 	return r, nil
 }
 
-// resolve finds out what a column is, and what it is where there is no value.
+// resolve finds out the type of a column, and the value of samples that have none.
 func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (column, error) {
 	asked := c
 	if c.IsNull && (d.lenient() || schema.Find(c.From) < 0 && !strings.Contains(c.From, ";")) {
@@ -111,7 +111,7 @@ func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (
 	return k, err
 }
 
-// find finds out what a column is.
+// find finds out the type of a column.
 func (d *Dataset) find(ctx context.Context, schema sample.Schema, c Column) (column, error) {
 	k := column{Column: c, parts: []string{c.From}, replaces: d.replaces}
 	if err := k.deep(); err != nil {

@@ -3,8 +3,6 @@ package shard
 import (
 	"fmt"
 	"unicode/utf8"
-
-	"github.com/headrace/headrace/sample"
 )
 
 // Textual is a Parser whose records are text, with their names, such as lines of JSON.
@@ -35,17 +33,6 @@ func Replaced(text []byte) []byte {
 		text = text[n:]
 	}
 	return all
-}
-
-// utf8 returns the text of a column, which is UTF-8, and what is no text as it is.
-func (c *column) utf8(text []byte) ([]byte, error) {
-	switch {
-	case c.Type.Kind != sample.Text || utf8.Valid(text):
-		return text, nil
-	case c.replaces:
-		return Replaced(text), nil
-	}
-	return nil, invalid(text)
 }
 
 func invalid(text []byte) error {

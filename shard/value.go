@@ -15,14 +15,6 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-// member is memberOf of a column.
-func (c *column) member(b []byte) (json.RawMessage, error) {
-	if c.replaces {
-		b = Replaced(b) // as encoding/json would replace each byte, in names too
-	}
-	return memberOf(b, c.path)
-}
-
 // memberOf finds a member of an object, or an element of a list, in JSON.
 func memberOf(b []byte, path []string) (json.RawMessage, error) {
 	at := json.RawMessage(bytes.TrimSpace(b))

@@ -62,6 +62,7 @@ func run(ctx context.Context) error {
 	if *fit == "first" {
 		o.Fit = group.FirstFit
 	}
+
 	s, err := read(os.Stdin, o.Length)
 	if err != nil {
 		return err
@@ -69,6 +70,7 @@ func run(ctx context.Context) error {
 	if *lanes > 0 {
 		return inLanes(ctx, s, *lanes, o)
 	}
+
 	begin, err := group.Pack(func(tokens []int32) int { return len(tokens) }, o)
 	if err != nil {
 		return err
@@ -76,6 +78,7 @@ func run(ctx context.Context) error {
 	packed := pipe.Aggregate(pipe.From("sequences", s), begin, pipe.AggregateOpts{Name: "pack"})
 	write := func(_ context.Context, r group.Row[[]int32]) (rowOf, error) { return written(r, o.Length), nil }
 	rows := pipe.Map(packed, write, pipe.Opts{Name: "write", Ordered: true})
+
 	begun := time.Now()
 	running, err := pipe.Start(ctx, rows, pipe.Config{})
 	if err != nil {

@@ -139,6 +139,7 @@ func newInspectedState(records []headrace.State) inspectedState {
 		Epoch: first.Epoch, Batches: first.Batches, WorldSize: first.WorldSize, InStep: first.InStep, Version: first.Version,
 		Order: first.Order, Recipe: first.Recipe, Steps: append([]string{}, first.Steps...), Decoder: first.Decoder,
 	}
+
 	for _, r := range records {
 		lot := inspectedLot{Rank: r.Rank, Sources: []inspectedSource{}, Parts: len(r.Parts), Quarantine: append([]int64{}, r.Quarantine...)}
 		for key, at := range r.Sources {
@@ -159,6 +160,7 @@ func newInspectedState(records []headrace.State) inspectedState {
 			told.Again += s.Again
 			lot.Sources = append(lot.Sources, s)
 		}
+
 		slices.SortFunc(lot.Sources, func(a, b inspectedSource) int {
 			if a.Name != b.Name {
 				return strings.Compare(a.Name, b.Name)
@@ -177,6 +179,7 @@ func (i inspectedState) draw(p *page) {
 		text, _ := strings.CutSuffix(step, step[strings.LastIndex(step, " ")+1:]) // its digest
 		p.line("  ", p.dim, strings.TrimSpace(text))
 	}
+
 	for _, lot := range i.Ranks {
 		p.line("", p.bold, fmt.Sprintf("Rank %d of %d", lot.Rank, i.WorldSize))
 		for from := 0; from < len(lot.Sources); {
@@ -194,6 +197,7 @@ func (i inspectedState) draw(p *page) {
 			p.line("  ", plainInk, words.Plural(int64(n), "sample")+" never tried again, for they crashed an engine")
 		}
 	}
+
 	if i.Again == 0 {
 		p.line("", plainInk, "A restore goes on with the next sample: nothing is read again.")
 	} else {

@@ -220,6 +220,7 @@ func (b *Batch) origin(row int, it *record.Record) {
 	if b.lost == nil && b.origins == nil {
 		return
 	}
+
 	for one := range it.Samples() {
 		if b.lost != nil && one.Replaced != nil {
 			lost := b.lost.at(row)

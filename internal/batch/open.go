@@ -131,6 +131,7 @@ func (u *Rows) count(it *record.Record) (rows int, err error) {
 	if rows = -1; it.Members != nil && !it.Rowless {
 		rows = len(it.Members)
 	}
+
 	for _, f := range u.In {
 		n, ok := 0, true
 		switch v := it.Values; f.Column.Kind {
@@ -141,6 +142,7 @@ func (u *Rows) count(it *record.Record) (rows int, err error) {
 		default:
 			n = v.Arrays[f.Column.At].Shape[0]
 		}
+
 		switch {
 		case !ok:
 			return 0, fmt.Errorf("headrace: the field %q has no rows", f.Name)

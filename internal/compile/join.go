@@ -130,6 +130,7 @@ func (j joiner) line(in samples, n *line, later bool) samples {
 	case n.batches != nil:
 		in = j.open(n, later || n.asks())
 	}
+
 	for i, s := range n.steps {
 		behind := later
 		for _, next := range n.steps[i+1:] {
@@ -161,6 +162,7 @@ func (j joiner) stage(in samples, s *stage, later bool) samples {
 		in = j.count(in, s.name)
 		in.workers = max(in.workers, s.python.Workers)
 	}
+
 	if s.aggregate != nil {
 		j.note(s.name, 1, s.steps)
 		made := pipe.Aggregate(in.Flow, j.aggregator(s), pipe.AggregateOpts{Name: s.name, Failures: s.losses})
@@ -172,6 +174,7 @@ func (j joiner) stage(in samples, s *stage, later bool) samples {
 		in.Flow = pipe.Discard(pipe.Aggregate(in.Flow, s.stacking.Gather, pipe.AggregateOpts{
 			Name: "group " + s.name, Buffer: 1, DropLast: s.stacking.DropLast}), s.stacking.Drop)
 	}
+
 	o := pipe.Opts{Name: s.name, Workers: j.Workers, Buffer: j.ready(keptReady),
 		Ordered: keepsOrder(s.order, j.inOrder(later)), Failures: s.losses}
 	// Only stages that compute pass the gate: one that waits would keep a core idle.
@@ -186,10 +189,12 @@ func (j joiner) stage(in samples, s *stage, later bool) samples {
 		o.Gate = j.Gate
 		j.Computing = append(j.Computing, s.name)
 	}
+
 	if s.buffers {
 		o.Buffer = j.ready(o.Workers)
 	}
 	j.note(s.name, o.Workers, s.steps)
+
 	if s.expand != nil {
 		in.Flow = pipe.Discard(pipe.FlatMap(in.Flow, j.sequence(s), o), j.Env.Drop)
 		in.Flow = j.lineUp(in.Flow, s, later)

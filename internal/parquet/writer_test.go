@@ -54,3 +54,42 @@ func TestErrorsOfWriting(t *testing.T) {
 		}
 	}
 }
+
+// A file begins and ends with the magic, its footer is as long as it says, and has the
+// names, the notes and each value is in a page before it.
+func TestFrameOfAFile(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var file bytes.Buffer
+		columns := []Column{{[]string{"number"}, Int64}, {[]string{"image", "bytes"}, Bytes}}
+		w := NewWriter(&file, columns, [2]string{"a note", "of a value"})
+		values := rapid.SliceOfN(rapid.SliceOfN(rapid.Byte(), 1, 30), 0, 20).Draw(t, "values")
+		for i, v := range values {
+			if err := w.Add([][]byte{binary.LittleEndian.AppendUint64(nil, uint64(i)), v}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+
+		b := file.Bytes()
+		magic := []byte("PAR1")
+		if !bytes.HasPrefix(b, magic) || !bytes.HasSuffix(b, magic) {
+			t.Fatalf("the file is %q … %q", b[:4], b[len(b)-4:])
+		}
+		b = b[:len(b)-len(magic)]
+		length := int(binary.LittleEndian.Uint32(b[len(b)-4:]))
+		if length > len(b)-8 {
+			t.Fatalf("a footer of %d bytes in a file of %d", length, len(b))
+		}
+		footer := b[len(b)-4-length : len(b)-4]
+		for _, name := range []string{"number", "image", "bytes", "a note", "of a value", "headrace"} {
+			if !bytes.Contains(footer, []byte(name)) {
+				t.Errorf("the footer lacks %q", name)
+			}
+		}
+		if pages := len(b) - 8 - length; (pages > 0) != (len(values) > 0) {
+			t.Errorf("%d values are in %d bytes", len(values), pages)
+		}
+	})
+}

@@ -82,6 +82,7 @@ func (o *object) Fetch(ctx context.Context, w *core.Env, it *record.Record) (n i
 		}
 		return 0, nil
 	}
+
 	lane, of := it.Lane()
 	if it.Content, err = lane.Acquire(ctx, w.Age(of), core.ForFiles, o.each); err != nil {
 		return 0, err
@@ -94,6 +95,7 @@ func (o *object) Fetch(ctx context.Context, w *core.Env, it *record.Record) (n i
 		}
 		return 0, err
 	}
+
 	out := c.Out
 	if o.call.Keys != "" {
 		it.Key, out = out[len(out)-1].Text, out[:len(out)-1]
@@ -101,6 +103,7 @@ func (o *object) Fetch(ctx context.Context, w *core.Env, it *record.Record) (n i
 	if n, err = o.take(w, it, out); err != nil || n <= o.each {
 		return n, err
 	}
+
 	// The oldest sample never waits for bytes, so asking while holding some cannot block.
 	before := it.Content
 	it.Content, err = lane.Acquire(ctx, w.Age(of), core.ForFiles, n)

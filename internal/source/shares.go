@@ -105,6 +105,7 @@ func weightsOf(m *recipe.Mixing, lengths []int64) (weights []float64, counts []u
 		}
 		return weights, nil
 	}
+
 	for i, n := range lengths {
 		w := float64(n)
 		if m.Repeat != nil {

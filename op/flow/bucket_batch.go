@@ -50,7 +50,7 @@ func (*BucketBatch) Docs() map[string]string {
 		"size": "most samples in a batch, on each rank. Give at least one of size, global_size, tokens, seconds and bytes; " +
 			"a batch keeps to all of them",
 		"seconds": "most samples in a batch times the seconds of the bucket's length, of sound whose rate is known: " +
-			"'decode_audio' with a rate, or frames that 'log_mel' makes",
+			"'decode_audio' with a rate, or its spectrogram",
 		"by": "the field whose length chooses the bucket; other sequences are padded to their own longest in the batch. By " +
 			"default the longest sequence chooses, and all are padded alike",
 		"pad_to": "bucket: the bucket's length, so that there are few shapes to compile for; longest: the batch's " +
@@ -185,8 +185,8 @@ func (b *BucketBatch) checkSeconds(sequences sample.Schema) error {
 	}
 	of := b.chooser(sequences)
 	if of.Type.Rate == 0 {
-		return recipe.Wrong("seconds", "is given, and the rate of %q is not known: give decode_audio a rate, and bucket_batch what it or "+
-			"log_mel makes, or use tokens, which counts elements: 60 seconds at 16,000 are tokens=960000", of.Name)
+		return recipe.Wrong("seconds", "is given, and the rate of %q is not known: give decode_audio a rate, and bucket_batch what it "+
+			"gives, or its spectrogram, or use tokens, which counts elements: 60 seconds at 16,000 are tokens=960000", of.Name)
 	}
 	return nil
 }

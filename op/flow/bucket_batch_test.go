@@ -18,7 +18,7 @@ func refused(t *testing.T, steps string) string {
 }
 
 func TestSecondsNeedARate(t *testing.T) {
-	const unknown = " is not known: give decode_audio a rate, and bucket_batch what it or log_mel makes, " +
+	const unknown = " is not known: give decode_audio a rate, and bucket_batch what it gives, or its spectrogram, " +
 		"or use tokens, which counts elements: 60 seconds at 16,000 are tokens=960000"
 	const sound, two = `{"decode_audio":{"channels":1,"rate":8000,"to":"a"}},`,
 		`{"map":{"function":"m:f","fields":["a"],"to":["b"],"gives":{"b":{"dtype":"int32","shape":[null]}}}},`

@@ -54,7 +54,8 @@ func TestMistakesOfRead(t *testing.T) {
 		}
 	}
 	for _, args := range []string{`{"from":3}`, `{"from":[3]}`, `{"from":"a","fields":3}`, `{"from":"a","fields":[3]}`, `{"from":"a","fields":{"a":3}}`, `{"from":"a","fields":{"a":["b"]}}`, `{"from":"a","fields":{"a":["b","int65"]}}`, `{"from":"a","fields":{"a":["b","int64",0,0]}}`,
-		`{"from":"a","fields":{"a":["b","int64",[1]]}}`, `{"from":"a","fields":{"a":["b","int64",null]}}`, `{"from":"a","fields":{"a":["b","int64",{}]}}`,
+		`{"from":"a","fields":{"a":["b","int64",[1]]}}`, `{"from":"a","fields":{"a":["b","int64",null]}}`,
+		`{"from":"a","fields":{"a":["b","int64",{}]}}`,
 		`{"from":"a","fields":{"a":["b",null]}}`, `{"from":"a","fields":{"a":["b","is_null",0]}}`, `{"from":"a","fields":{"a":["b","object"]}}`} {
 		if _, err := recipe.Parse([]byte(`{"headrace":1,"steps":[{"read":` + args + `}]}`)); err == nil {
 			t.Errorf("%s was read", args)

@@ -26,7 +26,8 @@ func TestFieldsThatNotAllSamplesHave(t *testing.T) {
 		{gap{why: "in 3 of 4", missing: true}, shard.ErrNoField, []string{`"age" is in 3 of 4`, others}},
 		{gap{why: "in 3 of 4", missing: true, typed: true}, shard.ErrNoValue, []string{`"age": in 3 of 4`, others, leave}},
 		{gap{why: "in 3 of 4", missing: true, typed: true, whole: true, fill: "0"}, shard.ErrNoValue,
-			[]string{`read as float64 it is NaN there, fields={"age": ("age", "float64")}, or give a value for it, fields={"age": ("age", None, 0)}`, others, leave}},
+			[]string{`read as float64 it is NaN there, fields={"age": ("age", "float64")}, ` +
+				`or give a value for it, fields={"age": ("age", None, 0)}`, others, leave}},
 		{gap{why: "in 3 of 4", missing: true, typed: true, fill: "[]"}, shard.ErrNoValue,
 			[]string{`"age": in 3 of 4; give a value for it, as in fields={"age": ("age", None, [])}`, others, leave}},
 		{gap{why: "in 0 of 4", missing: true, typed: true, empty: true}, shard.ErrNoValue, []string{`"age": in 0 of 4`, others}},

@@ -93,7 +93,7 @@ func (b *batch) raw(buf buffer, n int64) ([]byte, error) {
 	return all, nil
 }
 
-// base is where the bytes of a buffer begin for parts.
+// base tells the place at which the bytes of a buffer begin for parts.
 type base struct {
 	at, size int64
 	buf      buffer

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Said is what a schema of Arrow says of a column that Parquet itself does not know.
+// Said has the facts about a column that a schema of Arrow knows, and Parquet does not.
 type Said struct {
 	Lists      []int  // how long each list around a number is, from the outside; 0: of any length
 	Tensor     []int  // the shape of the innermost list, which is a tensor
@@ -18,8 +18,8 @@ type Said struct {
 	Refused    string // why it cannot be read
 }
 
-// Schema is what a schema says, by the names of columns. It is a message, as Parquet has
-// it among its metadata. What is damaged says nothing.
+// Schema reads the facts of a schema, by the names of columns. It is a message, as
+// Parquet has it among its metadata. What is damaged says nothing.
 func Schema(message []byte) map[string]Said {
 	if len(message) < 8 {
 		return nil

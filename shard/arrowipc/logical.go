@@ -9,7 +9,7 @@ import (
 
 var units = [...]string{"s", "ms", "us", "ns"}
 
-// logical is what values of a type stand for, as pyarrow writes it; "": themselves.
+// logical returns the meaning of values of a type, as pyarrow writes it; "": themselves.
 func logical(kind int, t table) string {
 	unit := func(missing int16) string { return units[t.int16(0, missing)&3] }
 	switch kind {
@@ -42,7 +42,7 @@ func Timestamp(unit, zone string) string {
 // MostDigits are those of a decimal that an int64 always has room for.
 const MostDigits = 18
 
-// typeOf is a type with what the values of a field stand for.
+// typeOf returns a type with the meaning of a field's values.
 func (f *field) typeOf(t sample.Type) sample.Type {
 	if f.logical != "" {
 		t.Logical = &sample.Logical{Name: f.logical}

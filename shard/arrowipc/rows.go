@@ -116,7 +116,7 @@ func (b *batch) name(id int64, texts []span) error {
 	return nil
 }
 
-// logicalOf is what the text of a dictionary is besides.
+// logicalOf returns the meaning of the text of a dictionary.
 func (s *scan) logicalOf(f *field) *sample.Logical {
 	set := s.names[f.id]
 	if set == nil || set.TooBig {

@@ -20,7 +20,8 @@ type Numbers struct {
 
 // Numbers returns a reader of the segment's numbers.
 func (s *Segment) Numbers() *Numbers {
-	r := &Numbers{s: s, group: -1, ints: make([]packed, len(s.Ints)), none: make([]packed, len(s.absent)), at: make([]int, len(s.Ints)+len(s.Floats))}
+	r := &Numbers{s: s, group: -1, at: make([]int, len(s.Ints)+len(s.Floats)),
+		ints: make([]packed, len(s.Ints)), none: make([]packed, len(s.absent))}
 	for i := range r.at {
 		r.at[i] = -1
 	}

@@ -90,7 +90,7 @@ func (u *union) bothKinds() {
 	}
 }
 
-// settle leaves one of the two where a field is a number in some shards and a part in
+// settle leaves one of the two if a field is a number in some shards and a part in
 // others: that of the shards that have a value, since a column of nulls can be anything.
 func (u *union) settle() {
 	empty := func(which int, all []Field) func(f Field) bool {

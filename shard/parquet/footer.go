@@ -179,7 +179,7 @@ func readPair(t *thrift) (key, value string) {
 	return key, value
 }
 
-// said is what only the schema of Arrow says, of columns by their names.
+// said returns the facts that only the schema of Arrow has, by the names of columns.
 func (m *footer) said() map[string]arrowipc.Said {
 	b, err := base64.StdEncoding.DecodeString(m.arrow)
 	if err != nil {
@@ -229,7 +229,7 @@ func readElement(t *thrift) element {
 	return e
 }
 
-// readLogical reads what the union LogicalType says.
+// readLogical reads the union LogicalType.
 func (e *element) readLogical(t *thrift, kind byte) {
 	switch e.logical {
 	case logicalInteger:

@@ -11,7 +11,7 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-// logicalOf is what the values of a leaf stand for, as pyarrow writes it; "": themselves.
+// logicalOf returns the meaning of a leaf's values, as pyarrow writes it; "": themselves.
 func logicalOf(e element) string {
 	of := func(logical, converted int) bool {
 		return e.logical == logical || e.logical == 0 && e.converted == converted
@@ -53,7 +53,7 @@ func zoneOf(e element) string {
 	return ""
 }
 
-// take takes what the schema of Arrow says besides.
+// take takes the facts of the schema of Arrow.
 func (c *column) take(said arrowipc.Said) {
 	c.fixed, c.tensor = said.Lists, said.Tensor
 	if c.refused == "" {
@@ -74,7 +74,7 @@ func (c *column) isPlainInt64() bool {
 	return c.logical == "" && c.meaning == asInt && c.dtype == tensor.Int64
 }
 
-// typeOf is a type with what the values of a column stand for.
+// typeOf returns a type with the meaning of a column's values.
 func (c *column) typeOf(t sample.Type) sample.Type {
 	if c.logical != "" {
 		t.Logical = &sample.Logical{Name: c.logical}
@@ -156,8 +156,8 @@ func bigEndian(b []byte) (v int64, ok bool) {
 	return v, true
 }
 
-// nanoseconds are those since 1970 of a timestamp of 96 bits: nanoseconds of a day, and
-// the day as astronomers count.
+// nanoseconds returns those since 1970 of a timestamp of 96 bits: nanoseconds of a day,
+// and the day as astronomers count.
 func nanoseconds(b []byte) (int64, bool) {
 	const unix, day int64 = 2440588, 24 * 60 * 60 * 1e9
 	within := int64(binary.LittleEndian.Uint64(b))

@@ -44,7 +44,8 @@ func TestPyarrowMatrix(t *testing.T) {
 							t.Errorf("refused: %v", b.Refused)
 						}
 						for name, want := range map[string]string{"small": "int8", "u32": "uint32", "u64": "uint64", "flag": "bool", "f16": "float16",
-							"f32": "float32", "f64": "float64", "day": "int64 date32[day]", "when": "int64 timestamp[us]", "money": "int64 decimal128(10, 2)", "sparse": "int32",
+							"f32": "float32", "f64": "float64", "day": "int64 date32[day]", "when": "int64 timestamp[us]",
+							"money": "int64 decimal128(10, 2)", "sparse": "int32",
 							"l_nested": "int64 [?, 2]", "l_structs.a": "int64 [?]", "l_nan": "float32 [?]", "l_deep": "float64 [?, 2, 3]",
 							"l_fixed": "float32 [4]", "l_array": "float16 [2, 3]", "l_texts": "text [?]", "l_deep_texts": "text [?, ?]", "l_structs.t": "text [?]"} {
 							if got := b.Types[name]; got.String() != want {

@@ -57,8 +57,8 @@ type PartState struct {
 }
 
 // A Memory is what an aggregator knows besides the items that it holds, after the last of
-// its outputs that are finished; or what the inputs of a mix have given, whose groups are
-// the turns up to the last one that is finished.
+// its outputs that are finished; or the sums that inputs of a mix have given, whose
+// groups are the turns up to the last one that is finished.
 type Memory struct {
 	Groups int64  `json:"groups"` // of outputs that are finished in this epoch, all of them
 	State  string `json:"state"`  // after the last of these

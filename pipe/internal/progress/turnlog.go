@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// A TurnLog remembers which inputs a merge took that goes by what they have given, and
-// how much each turn gave. A state has what was given before the first turn that is not
+// A TurnLog remembers which inputs a merge took that goes by the sums of lengths, and
+// how much each turn gave. A state has the sums before the first turn that is not
 // finished, and the turns from there to the last one that is: after a resume these are
 // taken again without asking, for some of their items do not come again.
 type TurnLog struct {
@@ -25,8 +25,8 @@ type Taken struct {
 	Given int64
 }
 
-// NewTurnLog goes on with what a state remembers of an epoch whose turns below low are
-// finished, or begins where the zero Memory remembers nothing.
+// NewTurnLog goes on with the memory of an epoch whose turns below low are
+// finished, or begins one if the Memory is zero.
 func NewTurnLog(inputs int, low int64, m Memory) (*TurnLog, error) {
 	l := &TurnLog{low: low, given: make([]int64, inputs)}
 	wrong := errors.New("pipe: the state to resume from does not say what each input of a mix has given, or of others")
@@ -65,7 +65,7 @@ func NewTurnLog(inputs int, low int64, m Memory) (*TurnLog, error) {
 	return l, nil
 }
 
-// Given is what inputs had given before the first turn of the log.
+// Given returns the sums that inputs had given before the first turn of the log.
 func (l *TurnLog) Given() []int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,7 +127,7 @@ func (l *TurnLog) finished(low int64) {
 // mostLogged is how many finished turns a log keeps.
 const mostLogged = 1024
 
-// memory is what a state has of the log, where these turns are finished.
+// memory returns the log's part of a state, when these turns are finished.
 func (l *TurnLog) memory(done Progress) Memory {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -813,7 +813,7 @@ class Pipeline(Operations):
             global_size: most samples in a batch over all ranks, instead of on each.
             tokens: most samples in a batch times the bucket's length.
             seconds: most samples in a batch times the seconds of the bucket's length, of sound whose rate is known: `decode_audio` with a
-                rate, or frames that `log_mel` makes.
+                rate, or its spectrogram.
             bytes: most bytes of a batch's arrays, padded to the bucket's length.
             pad: the padding value: a number, or numbers by field, such as {"labels": -100}, 0 for others; by default 0.
             pad_to: `"bucket"`, the default: the bucket's length, so that there are few shapes to compile for; `"longest"`: the batch's
