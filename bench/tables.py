@@ -64,7 +64,8 @@ def pyarrow(path: str, _: str) -> Iterator[int]:
     from pyarrow.parquet import ParquetFile
 
     for batch in ParquetFile(path).iter_batches(SIZE, columns=FIELDS, use_threads=False):
-        yield len([column.to_numpy(zero_copy_only=False) for column in batch.columns][0])
+        arrays = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+        yield len(arrays[0])
 
 
 def columns(path: str) -> list[Any]:
@@ -85,7 +86,8 @@ def numpy(path: str, _: str) -> Iterator[int]:
     all_of_it = columns(path)
     places = np.random.default_rng(1).permutation(len(all_of_it[0]))
     for at in range(0, len(places), SIZE):
-        yield len([column[places[at : at + SIZE]] for column in all_of_it][0])
+        arrays = [column[places[at : at + SIZE]] for column in all_of_it]
+        yield len(arrays[0])
 
 
 def datasets(path: str, _: str) -> Iterator[int]:
@@ -106,6 +108,7 @@ WORKS = {
 
 def contest(name: str, work: str, path: str, seconds: float) -> dict[str, float]:
     rows, began, used = 0, 0.0, 0.0
+    last = (0.0, 1, 0.0)
     for n in globals()[name](path, work):
         if not began:
             began, used = time.monotonic(), cpu_seconds()
@@ -115,7 +118,8 @@ def contest(name: str, work: str, path: str, seconds: float) -> dict[str, float]
         if now > began + seconds:
             break
         # Read while the workers live: what they used is lost to us once they are gone.
-        last = (now, rows, cpu_seconds()) if rows // SIZE % 64 == 0 or rows < 64 * SIZE else last
+        if rows // SIZE % 64 == 0 or rows < 64 * SIZE:
+            last = (now, rows, cpu_seconds())
     now, rows, after = last
     return {"rate": rows / (now - began), "cpu": 1e9 * (after - used) / rows}
 

@@ -10,7 +10,6 @@ import pytest
 
 import headrace as hr
 from conftest import cases
-from headrace.errors import SampleError
 
 pytestmark = pytest.mark.usefixtures("one_engine")
 
@@ -49,9 +48,7 @@ def tables(r, rows_of, suffix):
     chosen = {name: t for name, t in lists.items() if r.random() < 0.4}
     names, all_of = [], []
     for number, rows in enumerate(rows_of):
-        of = {
-            name: pa.array(numbers(r, dtype, rows), getattr(pa, dtype + "_" * (dtype == "bool"))()) for name, dtype in columns.items()
-        }
+        of = {name: pa.array(numbers(r, dtype, rows), getattr(pa, dtype + "_" * (dtype == "bool"))()) for name, dtype in columns.items()}
         make = {
             "texts": lambda: r.choice(["", "a", "ümlaut", "long " * r.randint(1, 30)]),
             "bytes": lambda: r.randbytes(r.choice([0, 1, 300])),
