@@ -2,6 +2,7 @@ package shard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -181,6 +182,7 @@ func (g *Gatherer) fromIndex(samples []int64, into []Target) error {
 		row += n
 	}
 	g.spread(into)
+	clear(g.found) // blocks that are kept no longer go
 	return nil
 }
 
@@ -236,6 +238,9 @@ func (g *Gatherer) neighbours(samples []int64, row int, into []Target) (n int, e
 		case g.indexed(k):
 			dst := into[k].Data[row*c.size:][:n*c.size]
 			if bad, err := g.put(dst, n, in, of, k); err != nil {
+				if errors.Is(err, ErrNoValue) {
+					err = g.r.columns[c.of].needsOne()
+				}
 				return 0, &RowError{row + bad, fmt.Errorf("field %q: %w\nin %s, sample %d",
 					g.r.columns[c.of].From, err, g.r.d.shards[g.at.shard].key, in+bad)}
 			}

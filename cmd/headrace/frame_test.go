@@ -181,7 +181,7 @@ steps:
 	if c.Name() == "index" {
 		filmsIn(t, filepath.Join(folder, "films", "cat"), "bpyr.mkv")
 	}
-	if c.Name() == "replay" {
+	if c.Name() == "replay" || c.Name() == "inspect" {
 		saveExampleStates(t, folder)
 	}
 	for line := range strings.Lines(c.Example) {

@@ -17,7 +17,7 @@ func inspectCommand() *cobra.Command {
 	var format, ofRecipe string
 	c := &cobra.Command{
 		Use:   "inspect RECIPE|STATE|SHARDS…|MEDIA…",
-		Short: "Draw a recipe, list shards, or say what a state, recording or film is",
+		Short: "Draw a recipe, list shards, describe a state, film or recording",
 		Long: `Draw what the engine makes of a recipe. Only the first samples are run:
 
   the graph      a bracket per stage, with the steps fused into it and its
@@ -45,7 +45,7 @@ For videos and recordings, such as film.mkv or talk.ogg, it says what they are, 
   headrace inspect train.yaml --json | jq '.engine.batches_per_epoch'
   headrace inspect train.yaml --mermaid > graph.mmd
   headrace inspect 'train-{000..129}.tar'
-  headrace inspect state.json --recipe train.yaml`,
+  headrace inspect step-1200.json --recipe r.yaml`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 && (format != "" || isShards(c.Context(), args[0]) || isMedia(args[0])) {
 				return nil

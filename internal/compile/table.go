@@ -18,7 +18,7 @@ func (b *builder) table(s *section) *batch.Table {
 		return nil
 	}
 	read := n.steps[0].stage
-	if read.fields == nil || read.python != nil || read.expand != nil {
+	if read == nil || read.fields == nil || read.python != nil || read.expand != nil {
 		return nil
 	}
 	for _, f := range []*recipe.Failures{s.plan.Samples.Source.Failures, s.plan.Last.Failures} {

@@ -231,7 +231,7 @@ func (d drawer) known(t *rapid.T, typ reflect.Type, steps int) any {
 			case 0:
 				f.Null = &shard.Null{Text: strings.ToValidUTF8(Text(t), ""), Quoted: true}
 			case 1:
-				f.Null = &shard.Null{Text: rapid.SampledFrom([]string{"0", "-1.5", "true", "[]", "1e9"}).Draw(t, "value")}
+				f.Null = &shard.Null{Text: rapid.SampledFrom([]string{"0", "-1.5", "true", "[]", "1000000000"}).Draw(t, "value")}
 			case 2:
 				f.Type, f.IsNull = sample.Type{}, true
 			}

@@ -143,7 +143,7 @@ def test_a_state_between_any_two_batches(fit: Any) -> None:
 
 def test_what_attention_wants_is_beside() -> None:
     with documents([3, 5, 2, 9, 8]).pack(9, 3, max_segments=4, fit="wrap").loader(epochs=1) as loader:
-        assert loader.schema["tokens_cu_seqlens"] == ("tensor", "int32", (5,))
+        assert loader.schema["tokens_cu_seqlens"][:3] == ("tensor", "int32", (5,))
         (batch,) = list(loader)
     ids, bounds = numpy.asarray(batch["tokens_segment_ids"]), numpy.asarray(batch["tokens_cu_seqlens"])
     for row in range(3):

@@ -67,8 +67,8 @@ def test_buckets_are_padded_as_numpy_would(arrays: dict[str, numpy.ndarray], pad
             open_[k] = []
     expected += [(k, rest) for k, rest in enumerate(open_) if rest]
     with pipeline.loader(epochs=1) as loader:
-        assert loader.schema["x"] == ("tensor", "float32", (None, 3))
-        assert loader.schema["x_length"] == ("tensor", "int64", ())
+        assert loader.schema["x"][:3] == ("tensor", "float32", (None, 3))
+        assert loader.schema["x_length"][:3] == ("tensor", "int64", ())
         with pytest.raises(TypeError, match="max_batches"):
             len(loader)
         batches = list(loader)
@@ -103,7 +103,7 @@ def unpacked(batch: Any) -> Iterable[tuple[str, Sample]]:
 def test_packed_rows_hold_every_sequence_whole(arrays: dict[str, numpy.ndarray], fit: str, format: str) -> None:
     pipeline = vectors(arrays).pack(11, 3, fit=fit, open=3, pad={"x": 7, "label": -100}).to(format)  # type: ignore[arg-type]
     with pipeline.loader(epochs=1) as loader:
-        assert loader.schema["x"] == ("tensor", "float32", (11, 3))
+        assert loader.schema["x"][:3] == ("tensor", "float32", (11, 3))
         batches = list(loader)
     assert [len(b["x"]) for b in batches[:-1]] == [3] * (len(batches) - 1)
     found = {}

@@ -90,7 +90,7 @@ def test_batches_and_functions():
         assert batch["captions"] == CAPTIONS[:3]
         assert type(batch["captions"][0]) is list
         assert batch["deep"] == DEEP[:3]
-        assert loader.schema["captions"] == ("text", None, (None,))
+        assert loader.schema["captions"][:3] == ("text", None, (None,))
         assert loader.schema["deep"].shape == (None, None)
     functions_of_all_kinds = read("a.parquet").map(functions.longest_caption).map(functions.one_more_caption, where="thread")
     with functions_of_all_kinds.batch(2).map(functions.count_captions).loader(epochs=1, on_error="skip") as loader:

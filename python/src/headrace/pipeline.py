@@ -1050,7 +1050,8 @@ class Pipeline(Operations):
                 raise
             from ._recipe.mesh import say_who_agrees
 
-            raise say_who_agrees(error, config["rank"], config["world_size"]) from error.__cause__
+            told = say_who_agrees(error, config["rank"], config["world_size"])
+            raise RecipeError(*told.args) from error.__cause__
 
     def _start(
         self,
