@@ -108,7 +108,7 @@ func (r *Reader) Gatherer(columns []int, most int64, rows *Rows) (*Gatherer, err
 				}
 				to.size = int(n)
 			}
-			if c.how != number {
+			if !r.counted(k) {
 				others, g.other = append(others, *c), append(g.other, i)
 			}
 		}
@@ -122,7 +122,7 @@ func (r *Reader) Gatherer(columns []int, most int64, rows *Rows) (*Gatherer, err
 
 // Indexed reports whether all of these columns are in the index, so that nothing is read.
 func (r *Reader) Indexed(columns []int) bool {
-	return !slices.ContainsFunc(columns, func(k int) bool { return k != Keys && r.columns[k].how != number })
+	return !slices.ContainsFunc(columns, func(k int) bool { return k != Keys && !r.counted(k) })
 }
 
 // Gather lays the values of samples into the targets, one for each column; Data has room
@@ -207,9 +207,10 @@ func (g *Gatherer) remember(i int64, row int, into []Target) (bool, error) {
 }
 
 // indexed reports whether a column is in the index.
-func (g *Gatherer) indexed(k int) bool {
-	return g.columns[k].of != Keys && g.r.columns[g.columns[k].of].how == number
-}
+func (g *Gatherer) indexed(k int) bool { return g.r.counted(g.columns[k].of) }
+
+// counted reports whether a column of the reader is a number of the index as it is.
+func (r *Reader) counted(k int) bool { return k != Keys && r.columns[k].how == number }
 
 // neighbours gathers the numbers of the first of the samples and of those after it that
 // follow it in its group, and returns their count.

@@ -37,7 +37,7 @@ const rowsPerBlock = 1024
 // RowBytes returns the bytes of a row of those columns that are in the index.
 func (r *Reader) RowBytes(columns []int) (n int) {
 	for _, k := range columns {
-		if k != Keys && r.columns[k].how == number {
+		if r.counted(k) {
 			n += r.columns[k].Type.DType.Size()
 		}
 	}

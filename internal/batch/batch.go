@@ -59,12 +59,11 @@ func (b *Batch) Tensor(name string) (tensor.Tensor, bool) {
 	form := b.form.Load()
 	for i, f := range b.Slots.Layout.Fields {
 		if f.Name == name && f.Kind == sample.Tensor {
-			n, at := b.rows*form.sizes[i], b.offset(form, i)
 			shape := append(tensor.Shape{b.rows}, form.shapes[i]...)
 			if b.Slots.Layout.Whole {
 				shape = shape[1:]
 			}
-			return tensor.Tensor{DType: f.DType, Shape: shape, Data: b.data[at : at+n : at+n]}, true
+			return tensor.Tensor{DType: f.DType, Shape: shape, Data: b.column(i, b.rows)}, true
 		}
 	}
 	return tensor.Tensor{}, false
