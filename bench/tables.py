@@ -8,6 +8,8 @@ order     as they are in the file: headrace, pyarrow (one thread, batches of 4,0
 window    shuffled among 100,000 neighbours: headrace
 shuffle   in a random order of all rows: headrace; torch, a DataLoader over the columns in memory (a TensorDataset, two
           workers); numpy, an array of places and a gather of each column in memory, the least that it can cost
+steps     as order, with a column limited and scaled, a logarithm, one of two classes, and all of them in one matrix: by
+          steps of headrace, and by NumPy on pyarrow's batches
 rows      headrace where each row is a sample of its own (on_error="replace"), as before batches were filled by columns
 datasets  Hugging Face datasets from the file, shuffled, where it is installed
 
@@ -55,16 +57,23 @@ def headrace(path: str, order: str) -> Iterator[int]:
         chain = chain.shuffle(seed=1, window=100_000)
     elif order in ("shuffle", "rows"):
         chain = chain.shuffle(seed=1)
+    elif order == "steps":
+        chain = chain.clip("price", 0.1, 0.9).scale("price", mean=0.5, std=0.25).log1p("item").one_hot("label", 2)
+        chain = chain.concat(["price", "item", "label"], to="dense")
     with chain.batch(SIZE).loader(epochs=1, on_error="replace" if order == "rows" else "raise") as loader:
         for batch in loader:
             yield len(batch["user"])
 
 
-def pyarrow(path: str, _: str) -> Iterator[int]:
+def pyarrow(path: str, work: str) -> Iterator[int]:
     from pyarrow.parquet import ParquetFile
 
     for batch in ParquetFile(path).iter_batches(SIZE, columns=FIELDS, use_threads=False):
         arrays = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+        if work == "steps":
+            user, item, price, label = arrays
+            scaled = (np.clip(price, 0.1, 0.9) - np.float32(0.5)) / np.float32(0.25)
+            arrays = [user, np.column_stack([scaled, np.log1p(item, dtype=np.float32), np.eye(2, dtype=np.float32)[label]])]
         yield len(arrays[0])
 
 
@@ -99,6 +108,7 @@ def datasets(path: str, _: str) -> Iterator[int]:
 
 WORKS = {
     "order": (headrace, pyarrow),
+    "steps": (headrace, pyarrow),
     "window": (headrace,),
     "shuffle": (headrace, torch, numpy),
     "rows": (headrace,),

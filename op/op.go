@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headrace/headrace/op/column"
 	"github.com/headrace/headrace/op/data"
 	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
@@ -29,13 +30,14 @@ var order = strings.Fields(`
 	decode_image decode_npy decode_npz sound/ video/
 	map filter flat_map aggregate
 	select drop rename copy data/ boxes
+	cast fill_nan clip log1p scale bucketize hash_buckets one_hot concat column/
 	resize resize_to_bucket center_crop random_crop random_resized_crop pad
 	random_flip random_vertical_flip rotate90 random_rotate90
 	color_jitter grayscale random_grayscale image/ normalize layout
 	lanes batch bucket_batch pack unbatch`)
 
 func init() {
-	all := slices.Concat(data.Ops, flow.Ops, image.Ops, input.Ops, python.Ops, sound.Ops, video.Ops)
+	all := slices.Concat(column.Ops, data.Ops, flow.Ops, image.Ops, input.Ops, python.Ops, sound.Ops, video.Ops)
 	slices.SortFunc(all, func(a, b recipe.Op) int {
 		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.Name, b.Name))
 	})

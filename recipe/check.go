@@ -180,7 +180,7 @@ func (c *checker) step(i int, in sample.Schema, m making) (out sample.Schema, af
 		return nil, m
 	case known:
 		var err error
-		out, err = c.check(i, in)
+		out, err = c.check(i, in, c.rows(m))
 		c.found(i, "args", err)
 	}
 	if !known {
@@ -229,7 +229,16 @@ func (c *checker) nested(i int, n Nesting, in sample.Schema, m making) (sample.S
 	return out, m
 }
 
-func (c *checker) check(i int, in sample.Schema) (sample.Schema, error) {
+// rows reports whether batches come, with a row for each sample.
+func (c *checker) rows(m making) bool {
+	return m.batched > 0 && TraitsOf(c.steps[m.batched-1].Args).Batches.Collate == nil
+}
+
+// check returns the schema after step i. Rows says whether batches of rows come.
+func (c *checker) check(i int, in sample.Schema, rows bool) (sample.Schema, error) {
+	if s, ok := c.steps[i].Args.(OnRows); ok && rows {
+		return s.CheckRows(in)
+	}
 	if s, ok := c.steps[i].Args.(Stacking); ok {
 		inside := c.bucketsInside()
 		if b := TraitsOf(c.steps[i].Args).Batches; b.Collate != nil && !slices.Contains(c.top, i) {

@@ -63,6 +63,8 @@ var spellings = map[string]spelling{
 	"image.Fill":        {hint: "int | Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
 	"*image.Padding":    {hint: "int | Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
 	"image.Range":       {hint: "Range", turn: "numbers_of(%[1]q, %[1]s)"},
+	"column.Numbers":    {hint: "float | Sequence[float]", turn: "numbers_of(%[1]q, %[1]s)"},
+	"[]float64":         {hint: "Sequence[float]", turn: "numbers_of(%[1]q, %[1]s)"},
 	"image.Channels":    {hint: "float | Sequence[float]", turn: "numbers_of(%[1]q, %[1]s)"},
 	"recipe.Extents":    {hint: "Sequence[int | None]", turn: "[optional(\"shape\", n) for n in %[1]s]"},
 	"recipe.RowLengths": {hint: "int | Mapping[str, int]", turn: "lengths_of(%[1]q, %[1]s)"},

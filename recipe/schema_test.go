@@ -63,6 +63,9 @@ var places = sync.OnceValue(func() map[string]string {
 	all = append(all, files+image+crop+`{"batch":{"size":2}},`,
 		files+image+`{"map":{"function":"m:f","gives":{"image":{"dtype":"uint8","shape":[null,null,3]},`+
 			`"boxes":{"dtype":"float32","shape":[null,4]},"labels":{"dtype":"int64","shape":[null]}}}},`)
+	for _, age := range []string{"float32", "int64"} {
+		all = append(all, files+`{"map":{"function":"m:f","gives":{"age":{"dtype":"`+age+`"},"price":{"dtype":"float32"}}}},`)
+	}
 
 	places := make(map[string]string)
 	for _, op := range recipetest.Ops() {

@@ -29,6 +29,7 @@ type Traits struct {
 	Routing *Routing // how it deals samples to its chains; nil: it is not route
 	Tied    *Tied    // boxes that go along with an image from here on; nil: none
 
+	Columns bool    // it makes fields of others, of a sample or of a batch: steps that do are one part
 	Copies  string  // the field whose value several get; "": none
 	Seed    *uint64 // of its own, instead of the recipe's
 	Selects bool    // it says which samples of a source come, and not in which order
@@ -80,6 +81,13 @@ type Decoding struct {
 	Options   media.Options
 	Form      media.Form // of what comes out
 	Besides   bool       // it makes other fields too, or keeps Field
+}
+
+// OnRows is implemented by arguments of steps to which the rows of a batch are samples.
+type OnRows interface {
+	Args
+	// CheckRows is Check for batches, whose fields have an axis of rows before their own.
+	CheckRows(in sample.Schema) (sample.Schema, error)
 }
 
 // Opened is implemented by arguments of sources whose samples are files.

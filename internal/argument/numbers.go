@@ -18,7 +18,8 @@ func MarshalNumbers[T int | float64](n ...T) []byte {
 	return b
 }
 
-// UnmarshalNumbers reads a number, or a list of one of so many. Takes says what is taken.
+// UnmarshalNumbers reads a number, or a list of one of so many, or of any number if none
+// are given. Takes names what it takes.
 func UnmarshalNumbers[T int | float64](b []byte, takes string, counts ...int) (n []T, err error) {
 	v := rawjson.Value(b)
 	each := func(e rawjson.Value) {
@@ -35,7 +36,7 @@ func UnmarshalNumbers[T int | float64](b []byte, takes string, counts ...int) (n
 	for _, e := range v.Elements() {
 		each(e)
 	}
-	if !slices.Contains(counts, len(n)) {
+	if len(counts) > 0 && !slices.Contains(counts, len(n)) {
 		err = fmt.Errorf("recipe: must be %s", takes)
 	}
 	return n, err

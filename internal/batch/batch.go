@@ -34,6 +34,7 @@ type Batch struct {
 	lost    *rowValues[[]*sample.Lost]
 	rows    int
 	members *rowValues[[]*record.Record] // by row, the samples in it; nil: no stage asks for them
+	span    record.Span                  // instead of members, where columns were filled
 	samples *rowValues[int]              // by row, how many are packed into it; nil: one
 	tickets *rowValues[depth.Ticket]     // by row, of its samples; nil: nobody counts them
 	kept    kept                         // objects of the program that are in it
@@ -179,6 +180,13 @@ func (b *Batch) Ragged(name string) (all []tensor.Tensor) {
 		all = append(all, tensor.Tensor{DType: f.DType, Shape: shape, Data: []byte(data)})
 	}
 	return all
+}
+
+// column returns the memory of a field in the first rows.
+func (b *Batch) column(field, rows int) []byte {
+	form := b.form.Load()
+	start, n := b.offset(form, field), rows*form.sizes[field]
+	return b.data[start : start+n : start+n]
 }
 
 func (b *Batch) beside(name string, kind sample.Kind) []string {
@@ -465,7 +473,7 @@ func (s *Slots) recycle(b *Batch) {
 		left := b.Ticket() // of a batch that nobody takes
 		left.Leave()
 	}
-	b.slot, b.heap, b.data = nil, heap{}, nil
+	b.slot, b.heap, b.data, b.span = nil, heap{}, nil, record.Span{}
 	b.form.Store(nil)
 	s.free.Put(b)
 }

@@ -25,7 +25,7 @@ type Cutter struct {
 func (c *Cutter) Head(it *record.Record, n int) *record.Record {
 	head := c.part(it, 0, n)
 	head.Made, head.ID, head.Draws, head.Members, head.Rowless = it.Made, it.ID, it.Draws, it.Members, it.Rowless
-	head.Replaced = nil
+	head.Replaced, head.Span = nil, it.Span
 	return head
 }
 

@@ -34,14 +34,7 @@ func (l *Layout) Schema() (all sample.Schema) {
 // Open makes a sample of a batch, which is done with then.
 func (o *Opening) Open(_ context.Context, b *Batch) (*record.Record, error) {
 	l := b.Slots.Layout
-	var members []*record.Record
-	several := false // samples are in a row
-	for _, row := range b.members.first(b.rows) {
-		members = append(members, row...)
-		several = several || len(row) != 1
-	}
-	it := record.Batch(members)
-	it.Rowless = several || l.Whole
+	it := b.record()
 	it.Ticket, it.Kept = b.Ticket(), b.kept.take()
 
 	v := o.Env.Blank(it)
@@ -58,6 +51,22 @@ func (o *Opening) Open(_ context.Context, b *Batch) (*record.Record, error) {
 	v.Sweep() // a batch without arrays needs no memory
 	b.Slots.recycle(b)
 	return it, nil
+}
+
+// record returns the record of a batch, without its values.
+func (b *Batch) record() *record.Record {
+	if b.span.Rows > 0 {
+		return record.SpanOf(b.span)
+	}
+	var members []*record.Record
+	several := false // samples are in a row
+	for _, row := range b.members.first(b.rows) {
+		members = append(members, row...)
+		several = several || len(row) != 1
+	}
+	it := record.Batch(members)
+	it.Rowless = several || b.Slots.Layout.Whole
+	return it
 }
 
 // put gives a sample the field i of a batch.
@@ -128,9 +137,7 @@ func (u *Rows) Expand(ctx context.Context, it *record.Record) iter.Seq2[*record.
 
 // count returns the number of rows of a batch, which all of its fields must have.
 func (u *Rows) count(it *record.Record) (rows int, err error) {
-	if rows = -1; it.Members != nil && !it.Rowless {
-		rows = len(it.Members)
-	}
+	rows = it.Rows()
 
 	for _, f := range u.In {
 		n, ok := 0, true
@@ -148,7 +155,7 @@ func (u *Rows) count(it *record.Record) (rows int, err error) {
 			return 0, fmt.Errorf("headrace: the field %q has no rows", f.Name)
 		case rows < 0:
 			rows = n
-		case n != rows && it.Members != nil && !it.Rowless:
+		case n != rows && it.Rows() >= 0:
 			return 0, fmt.Errorf("headrace: the field %q has %d rows, and %d samples are in the batch: "+
 				"unbatch needs a row for each", f.Name, n, rows)
 		case n != rows:

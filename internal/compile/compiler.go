@@ -20,6 +20,8 @@ type compiler struct {
 	mixes    map[string]*source.Listing          // by name
 	again    map[*source.Listing]*source.Listing // of sources of mixes that take what arrives: these, again and again
 	sections map[*fuse.Plan]Section
+
+	overtakes bool // results of a function may come in another order than the loader's
 }
 
 // scope is the compiler's state at a place of a line.
@@ -45,6 +47,12 @@ func newCompiler(p *fuse.Plan, t Target) compiler {
 			c.mixes[m.Name] = m
 		}
 	}
+	c.overtakes = slices.ContainsFunc(p.Parts(), func(of *fuse.Part) bool {
+		return slices.ContainsFunc(of.Chain(), func(s recipe.Step) bool {
+			call := recipe.TraitsOf(s.Args).Call
+			return call != nil && call.Order == recipe.CompletionOrder
+		})
+	})
 	for i := len(t.Sections) - 1; p != nil; p, i = p.Samples.Batches, i-1 {
 		c.sections[p] = t.Sections[i]
 	}

@@ -22,7 +22,7 @@ type joiner struct {
 // for bytes after it.
 func (j joiner) join(s *section, later bool) (pipe.Flow[*batch.Batch], counted) {
 	if s.table != nil {
-		return j.tabular(s), counted{}
+		return j.tabular(s, later), counted{}
 	}
 	s = j.own(s)
 	lines := j.lines(func(j joiner) samples {

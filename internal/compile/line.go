@@ -8,6 +8,7 @@ import (
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/op/column"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/op/data"
 	"github.com/headrace/headrace/op/python"
@@ -63,8 +64,9 @@ type stage struct {
 	unbatches bool                      // it takes batches apart
 	order     string                    // of its own; "": that of the loader
 
-	fields *[]*data.FieldChange // what becomes of fields when op is done; it grows until the next stage
-	known  facts
+	columns *column.Part         // steps on columns, which op is, without failures of its own; nil: it is not
+	fields  *[]*data.FieldChange // what becomes of fields when op is done; it grows until the next stage
+	known   facts
 }
 
 type expander func(context.Context, *record.Record) iter.Seq2[*record.Record, error]

@@ -6,6 +6,7 @@ import (
 
 	"github.com/headrace/headrace/internal/batch"
 	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/column"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/op/data"
 	"github.com/headrace/headrace/op/image"
@@ -49,6 +50,12 @@ func (b *builder) add(p fuse.Part) (err error) {
 			s.order = recipe.TraitsOf(p.Step.Args).Call.Order
 		}
 		next = s.python
+	case recipe.TraitsOf(p.Step.Args).Columns:
+		var of *column.Part
+		if of, err = b.columns(p); p.Failures == nil {
+			s.columns = of
+		}
+		next = of
 	default:
 		next, s.known, err = b.link(*p.Step)
 	}
@@ -145,6 +152,22 @@ func (b *builder) link(s recipe.Step) (next core.Part, known facts, err error) {
 		known.relabels = slices.Contains(b.Columns.Fresh, "label")
 	}
 	return next, known, err
+}
+
+// columns makes one part of steps on columns.
+func (b *builder) columns(p fuse.Part) (whole *column.Part, err error) {
+	for _, s := range p.Chain() {
+		next, err := s.Args.(core.Linker).Link(b.Env, s.Name, &b.Scope)
+		if err != nil {
+			return nil, err
+		}
+		if of := next.(*column.Part); whole == nil {
+			whole = of
+		} else {
+			whole.Then(of)
+		}
+	}
+	return whole, nil
 }
 
 // fields adds a step that changes fields to the stage before it.

@@ -2,6 +2,9 @@ package compile
 
 import (
 	"github.com/headrace/headrace/internal/batch"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/op/column"
+	"github.com/headrace/headrace/op/data"
 	"github.com/headrace/headrace/recipe"
 )
 
@@ -10,9 +13,9 @@ import (
 func (b *builder) table(s *section) *batch.Table {
 	n := s.line
 	switch {
-	case n.source == nil, n.reader != nil, len(n.steps) != 1:
-		return nil // there are steps on samples
-	case b.Lanes != nil, !b.InOrder, s.Slots.Lane != nil, b.Env.Ledger, s.plan.Batch.MaxWait > 0:
+	case n.source == nil, n.reader != nil, len(n.steps) == 0:
+		return nil
+	case b.Lanes != nil, !b.InOrder, b.overtakes, b.Env.Ledger, s.plan.Batch.MaxWait > 0:
 		return nil // each sample counts
 	case s.Layout.Single, len(s.Layout.Forms) != 1, n.source.Lists(), n.source.Iterated():
 		return nil
@@ -27,13 +30,80 @@ func (b *builder) table(s *section) *batch.Table {
 		}
 	}
 
-	before := func(f *batch.FieldWriter) (ok bool) {
-		for i := len(*read.fields) - 1; i >= 0; i-- {
-			if f.Column, ok = (*read.fields)[i].Before(f.Column); !ok {
-				return false
+	var t tracer
+	var names []string
+	for i, next := range n.steps {
+		if i > 0 {
+			if next.stage == nil || next.stage.columns == nil {
+				return nil // there are other steps on samples
+			}
+			names = append(names, next.stage.steps...)
+			for k := range next.stage.columns.Fields {
+				t.changes = append(t.changes, change{made: &next.stage.columns.Fields[k]})
 			}
 		}
-		return true
+		for _, f := range *next.stage.fields {
+			t.changes = append(t.changes, change{fields: f})
+		}
 	}
-	return batch.NewTable(s.end, n.source, s.Rows, s.plan.Batch.DropLast, before)
+	trace := func(at record.Column) (int, bool) { return t.trace(len(t.changes), at) }
+	made := batch.NewTable(s.end, n.source, s.Rows, s.plan.Batch.DropLast, trace, &t.columns)
+	if made != nil {
+		made.Steps = names
+	}
+	return made
+}
+
+// tracer follows the columns of a batch from its end to the source.
+type tracer struct {
+	changes []change
+	columns []batch.Computed // found so far: each after those that it is made of
+}
+
+// change happens to all samples on their way.
+type change struct {
+	fields *data.FieldChange // fields get other names, or go; nil: they do not
+	made   *column.Field     // otherwise: a field is made of others
+}
+
+// trace returns the number of the column that a field is in after so many changes; false:
+// something else makes it.
+func (t *tracer) trace(after int, at record.Column) (number int, ok bool) {
+	for k := after - 1; k >= 0; k-- {
+		c := t.changes[k]
+		switch {
+		case c.made != nil && c.made.Gives == at:
+			return t.madeAt(k)
+		case c.made != nil:
+		default:
+			if at, ok = c.fields.Before(at); !ok {
+				return 0, false
+			}
+		}
+	}
+	return t.number(batch.Computed{Source: at}), true
+}
+
+// madeAt is trace for a field that a change makes.
+func (t *tracer) madeAt(k int) (number int, ok bool) {
+	c := batch.Computed{Made: t.changes[k].made}
+	for _, at := range c.Made.Takes {
+		from, ok := t.trace(k, at)
+		if !ok {
+			return 0, false
+		}
+		c.From = append(c.From, from)
+	}
+	return t.number(c), true
+}
+
+// number returns the number of a column, a new one if there is none yet.
+func (t *tracer) number(c batch.Computed) int {
+	for i, known := range t.columns {
+		if known.Made == c.Made && known.Source == c.Source {
+			return i
+		}
+	}
+	t.columns = append(t.columns, c)
+	return len(t.columns) - 1
 }

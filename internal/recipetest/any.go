@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/headrace/headrace/op/column"
 	"github.com/headrace/headrace/op/data"
 	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
@@ -314,6 +315,8 @@ func (d drawer) known(t *rapid.T, typ reflect.Type, steps int) any {
 		return new(rapid.Int64().Draw(t, "int64"))
 	case recipe.Gives:
 		return gives(t)
+	case column.Numbers:
+		return column.Numbers(several(some(1, 2), number))
 	case image.Channels:
 		return image.Channels(several(some(1, 3), number))
 	}

@@ -42,6 +42,7 @@ type Record struct {
 
 	Members []*Record // of a batch, the sample in each row, without its values; nil: it is none, or one whose rows are no samples
 	Rowless bool      // Members are those of the whole batch, and none has a row to itself
+	Span    Span      // instead of Members, of a batch that was read by columns
 
 	InList, OfList int // its place in a list that is a batch, from 0, and how many that has; 0: the sampler gives none
 
@@ -171,8 +172,13 @@ func (r *Record) Samples() iter.Seq[*Record] {
 }
 
 func (r *Record) each(yield func(*Record) bool) bool {
+	for i := range r.Span.Rows {
+		if !yield(r.Span.At(i)) {
+			return false
+		}
+	}
 	if r.Members == nil {
-		return yield(r)
+		return r.Span.Rows > 0 || yield(r)
 	}
 	for _, m := range r.Members {
 		if !m.each(yield) {
@@ -184,6 +190,9 @@ func (r *Record) each(yield func(*Record) bool) bool {
 
 // Count is how many samples a record is made of.
 func (r *Record) Count() int {
+	if r.Span.Rows > 0 {
+		return r.Span.Rows
+	}
 	n := 0
 	for range r.Samples() {
 		n++
@@ -193,17 +202,50 @@ func (r *Record) Count() int {
 
 // Row returns a record for row i of a batch: the sample there, as it was before.
 func (r *Record) Row(i int) *Record {
-	if r.Members == nil || r.Rowless {
+	if r.Rows() < 0 {
 		row := &Record{Source: r.Source, ID: r.ID, Key: r.Key, Pass: r.Pass, Turn: r.Turn, Draws: slices.Clone(r.Draws),
 			Standing: r.Standing}
 		row.SetOutput(r.Made, int64(i))
 		return row
 	}
-	m := r.Members[i]
+	m := r.member(i)
 	return &Record{
 		Source: m.Source, ID: m.ID, Key: m.Key, Pass: m.Pass, Turn: m.Turn, Made: m.Made, Draws: slices.Concat(m.Draws, r.Draws),
-		Replaced: m.Replaced, Drawn: m.Drawn, Members: m.Members, Rowless: m.Rowless, Standing: r.Standing,
+		Replaced: m.Replaced, Drawn: m.Drawn, Members: m.Members, Rowless: m.Rowless, Span: m.Span,
+		Standing: r.Standing,
 	}
+}
+
+// Rows returns the number of rows of a batch if each is a sample, and else -1.
+func (r *Record) Rows() int {
+	switch {
+	case r.Span.Rows > 0:
+		return r.Span.Rows
+	case r.Members == nil, r.Rowless:
+		return -1
+	}
+	return len(r.Members)
+}
+
+// member is the sample in row i.
+func (r *Record) member(i int) *Record {
+	if r.Span.Rows > 0 {
+		return r.Span.At(i)
+	}
+	return r.Members[i]
+}
+
+// Span has samples without records: At makes one.
+type Span struct {
+	Rows int // 0: it is none
+	At   func(i int) *Record
+}
+
+// SpanOf returns the record of a batch of these samples, as [Batch] does.
+func SpanOf(s Span) *Record {
+	it := s.At(0)
+	it.Span = s
+	return it
 }
 
 // Batch returns the record of a batch of these samples. It is called and draws as the

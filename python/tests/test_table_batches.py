@@ -110,3 +110,56 @@ def test_batches_are_those_of_rows(seed):
                 assert np.array_equal(batch[name], want, equal_nan=want.dtype.kind == "f"), name
             at += len(batch["key"])
         assert at == len(table)
+
+
+def total(a, b):
+    assert a.shape == b.shape
+    return a + b, float(len(a))
+
+
+def failing(a):
+    if 130.0 in a:
+        raise ValueError("130 is bad")
+    return a
+
+
+def test_functions_on_batches_get_columns():
+    """A function after batch is called once a batch, and no sample is made for it; states, keys and rows are those of samples."""
+    rows = 300
+    pq.write_table(pa.table({"a": np.arange(rows, dtype="float64"), "b": np.arange(rows) * 2.0}), "t.parquet", row_group_size=70)
+    batches = hr.read("t.parquet", fields=["a", "b"]).shuffle(seed=3).batch(64)
+    of = batches.map(total, fields=["a", "b"], to=["sum", "n"], where="here")
+    with batches.loader(epochs=1) as loader:
+        want = [(batch["a"], batch["b"], batch["key"]) for batch in loader]
+    with of.loader(epochs=2) as loader:
+        got, state = [], None
+        for number, batch in enumerate(loader):
+            got.append((batch["a"], batch["b"], batch["sum"], batch["key"]))
+            assert batch["n"] == len(batch["a"])
+            if number == 2:
+                state = loader.state_dict()
+        assert "read samples" not in [stage["name"] for stage in loader.stats()["stages"]]  # the stage of rows
+    assert len(got) == len(want) == 5
+    for (a, b, keys), (x, y, together, names) in zip(want, got, strict=True):
+        assert x.tolist() == a.tolist()
+        assert y.tolist() == b.tolist()
+        assert together.tolist() == (a + b).tolist()
+        assert list(names) == list(keys)
+    with of.loader(epochs=1) as loader:
+        loader.load_state_dict(state)
+        assert [batch["a"].tolist() for batch in loader] == [a.tolist() for a, *_ in want[3:]]
+
+    with of.drop("n").unbatch().batch(50).loader(epochs=1) as loader:
+        rows_again = [(key, x) for batch in loader for key, x in zip(batch["key"], batch["sum"].tolist(), strict=True)]
+    assert rows_again == [(key, 3 * a) for of_a, _, keys in want for key, a in zip(keys, of_a.tolist(), strict=True)]
+
+
+def test_a_batch_of_columns_that_fails_is_lost_with_its_samples():
+    pq.write_table(pa.table({"a": np.arange(200.0)}), "t.parquet")
+    of = hr.read("t.parquet", fields=["a"]).batch(64)
+    with pytest.raises(hr.errors.SampleError, match="130 is bad"), of.map(failing, fields="a").loader(epochs=1) as loader:
+        list(loader)
+    bad = of.map(failing, fields="a").failures(on_error="skip")
+    with bad.loader(epochs=1) as loader:
+        assert [len(batch["a"]) for batch in loader] == [64, 64, 8]
+        assert len(loader.errors) == 64

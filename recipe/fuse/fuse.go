@@ -133,8 +133,9 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 			return fmt.Errorf("copies %q without its boxes: copy them too, before boxes, and add boxes for each copy", t.Copies)
 		}
 		c.fields(args, s)
-	default: // a function, decode_npy, an operation from elsewhere
-		if p := c.last(); !f.separate && !c.batched && p != nil && p.Step != nil {
+	default: // a function, decode_npy, a step on columns, an operation from elsewhere
+		together := !f.separate && (!c.batched || t.Columns)
+		if p := c.last(); together && p != nil && p.Step != nil {
 			if chain := p.Chain(); Joins(chain[len(chain)-1], s) {
 				p.Then, p.Names = append(p.Then, s), append(p.Names, s.Name)
 				return nil

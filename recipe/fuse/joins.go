@@ -9,9 +9,13 @@ import (
 
 // Joins tells whether a step is called by the same workers as the step before it, right
 // after that, with what it has returned: both are maps or filters of Python, and say the
-// same about their workers and their order. A step that has failures of its own stays
-// alone, as a limit, a retry or a count of losses is of that step.
+// same about their workers and their order. Steps on columns join each other, too. A step
+// that has failures of its own stays alone, as a limit, a retry or a count of losses is
+// of that step.
 func Joins(before, s recipe.Step) bool {
+	if recipe.TraitsOf(before.Args).Columns && recipe.TraitsOf(s.Args).Columns {
+		return before.Failures == nil && s.Failures == nil
+	}
 	a, b := linked(before.Args), linked(s.Args)
 	if a == nil || b == nil || before.Failures != nil || s.Failures != nil {
 		return false

@@ -115,7 +115,7 @@ type Part struct {
 	Names    []string // of the steps that it consists of
 	Images   *Images
 	Step     *recipe.Step
-	Then     []recipe.Step    // behind Step, that is a function of Python: those that the same workers call next, one after the other
+	Then     []recipe.Step    // after Step: functions of Python that the same workers call next, or more steps on columns
 	Reads    bool             // the last part alone: the object that is the source is read here, into the batch; or it is Step
 	Failures *recipe.Failures // of its first step; all others have the same, or none of their own
 	Of       string           // the field that it works on, where its first step is that of another part, too
@@ -147,7 +147,7 @@ func (p *Part) Fills() bool {
 	return ok && args.Fills()
 }
 
-// Chain returns the functions of Python that a part calls, in their order.
+// Chain returns the steps of a part that is not on an image, in their order.
 func (p *Part) Chain() []recipe.Step {
 	if p.Step == nil {
 		return nil

@@ -804,6 +804,173 @@ class Operations:
         """
         return self._with("boxes", {"field": field, "along": None if along is None else names_of("boxes", (along,)), "image": image})
 
+    def cast(self, fields: Some, dtype: Any) -> Pipeline:
+        """Convert numbers to another dtype.
+
+            .cast("label", "float32")
+
+        As NumPy's `astype`: rounded to the nearest float, and towards zero to a whole number; as `"bool"`, whether it is not 0. A number
+        that the dtype does not have is a bad sample: 300 as `"uint8"`, NaN as a whole number, 1e300 as `"float32"`.
+
+        Args:
+            fields: a field, or several.
+            dtype: the dtype of the result, in Python also `numpy.int32` and the like.
+        """
+        return self._with("cast", {"fields": names_of("cast", (fields,)), "dtype": dtype_name(dtype)})
+
+    def fill_nan(self, fields: Some, value: float) -> Pipeline:
+        """Replace NaN, which is what a null in a column of floats is.
+
+            .fill_nan("age", 38.2)
+
+        In other columns, `hr.read` says what a null is: `fields={"age": ("age", "int64", -1)}`.
+
+        Args:
+            fields: a field, or several.
+            value: the number instead of NaN, such as the median.
+        """
+        return self._with("fill_nan", {"fields": names_of("fill_nan", (fields,)), "value": number_of("value", value)})
+
+    def clip(self, fields: Some, min: float | None = None, max: float | None = None) -> Pipeline:
+        """Limit numbers to a range.
+
+            .clip("age", 0, 100)
+
+        The dtype stays, and so does NaN, as with NumPy's `clip`.
+
+        Args:
+            fields: a field, or several.
+            min: what smaller numbers become; by default they stay.
+            max: what greater numbers become; by default they stay.
+        """
+        args = {
+            "fields": names_of("clip", (fields,)),
+            "min": None if min is None else number_of("min", min),
+            "max": None if max is None else number_of("max", max),
+        }
+        return self._with("clip", args)
+
+    def log1p(self, fields: Some) -> Pipeline:
+        """Take the logarithm of 1 + v, for counts and prices.
+
+            .clip("clicks", min=0).log1p("clicks")
+
+        Computed as `float64`, and rounded to the dtype of the field; whole numbers become `float32`. NaN stays NaN; a number of -1 or less
+        is a bad sample.
+
+        Args:
+            fields: a field, or several.
+        """
+        return self._with("log1p", {"fields": names_of("log1p", (fields,))})
+
+    def scale(
+        self,
+        fields: Some,
+        *,
+        mean: float | Sequence[float] | None = None,
+        std: float | Sequence[float] | None = None,
+        min: float | Sequence[float] | None = None,
+        max: float | Sequence[float] | None = None,
+    ) -> Pipeline:
+        """Scale numbers: (v - mean) / std, or (v - min) / (max - min).
+
+            .scale("age", mean=38.2, std=12.1)
+            .scale(["lat", "lon"], min=-180, max=180)
+
+        Give the statistics of your training data. Computed as `float64`, and rounded to the dtype of the field; whole numbers become
+        `float32`. NaN stays NaN.
+
+        Args:
+            fields: a field, or several.
+            mean: subtracted: a number, or for arrays one for each place of the last axis.
+            std: divides the difference; above 0.
+            min: what becomes 0.
+            max: what becomes 1.
+        """
+        args = {
+            "fields": names_of("scale", (fields,)),
+            "mean": None if mean is None else numbers_of("mean", mean),
+            "std": None if std is None else numbers_of("std", std),
+            "min": None if min is None else numbers_of("min", min),
+            "max": None if max is None else numbers_of("max", max),
+        }
+        return self._with("scale", args)
+
+    def bucketize(self, fields: Some, boundaries: Sequence[float], *, right: bool = False) -> Pipeline:
+        """Replace numbers by that of their bucket, int64: how many of the boundaries are below.
+
+            .bucketize("age", [18, 25, 35, 50, 65])
+
+        Buckets are those of `torch.bucketize`: n boundaries make the buckets 0 to n. With quantiles of your training data as boundaries,
+        equally many samples are in each. NaN is a bad sample: put `fill_nan` before it.
+
+        Args:
+            fields: a field, or several.
+            boundaries: rising numbers.
+            right: whether a number that is a boundary is in the bucket above it, as in NumPy's `digitize`; by default it is in the one
+                below, as in pandas' `cut`.
+        """
+        args = {
+            "fields": names_of("bucketize", (fields,)),
+            "boundaries": numbers_of("boundaries", boundaries),
+            "right": right,
+        }
+        return self._with("bucketize", args)
+
+    def hash_buckets(self, fields: Some, buckets: int, *, seed: int | None = None) -> Pipeline:
+        """Replace text or whole numbers by the number of a bucket, int64, for an embedding table.
+
+            .hash_buckets("user", 1_000_000)
+
+        The bucket is `XXH64(bytes, seed) % buckets`, on every machine and in every version, so a model can be served with it:
+        `xxhash.xxh64(text, seed).intdigest() % buckets` in Python. Bytes are those of the text in UTF-8, or the number as `int64` in 8
+        bytes, little-endian, whatever its dtype.
+
+        Args:
+            fields: a field, or several.
+            buckets: the number of buckets, which are 0, 1, ….
+            seed: another seed makes other buckets; by default 0.
+        """
+        args = {
+            "fields": names_of("hash_buckets", (fields,)),
+            "buckets": integer("buckets", buckets),
+            "seed": optional("seed", seed),
+        }
+        return self._with("hash_buckets", args)
+
+    def one_hot(self, fields: Some, classes: int) -> Pipeline:
+        """Turn a number of a class into an array with 1 in its place, float32.
+
+            .one_hot("weekday", 7)
+
+        A number that is no class is a bad sample. Codes of a dictionary have as many classes as `loader.schema` has names.
+
+        Args:
+            fields: a field, or several.
+            classes: the number of classes, which are 0, 1, ….
+        """
+        return self._with("one_hot", {"fields": names_of("one_hot", (fields,)), "classes": integer("classes", classes)})
+
+    def concat(self, fields: Some, to: str, *, dtype: Any = None) -> Pipeline:
+        """Put fields side by side into one array: after `batch`, a matrix.
+
+            .concat(["age", "price", "embedding"], to="dense")
+
+        A number takes one place and an array as many as its last axis has, in the order of `fields`. They are converted to `dtype` as by
+        `cast`.
+
+        Args:
+            fields: the fields, which are removed.
+            to: the field for the array.
+            dtype: the dtype of the array, by default `"float32"`.
+        """
+        args = {
+            "fields": names_of("concat", (fields,)),
+            "to": to,
+            "dtype": None if dtype is None else dtype_name(dtype),
+        }
+        return self._with("concat", args)
+
     def resize(
         self,
         size: Size,
