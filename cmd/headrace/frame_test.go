@@ -248,7 +248,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"run", "none.yaml", "--set", ""}, ":6\n"},
 		{[]string{"run", "r.yaml", "--on-error", ""}, "raise\nskip\nreplace\n:4\n"},
 		{[]string{"run", "r.yaml", "--order", ""}, "input\ncompletion\n:4\n"},
-		{[]string{"run", "r.yaml", "--out", ""}, "bin:\njsonl:\nparquet:\ntar:\ntfrecord:\nnpy:\n:6\n"},
+		{[]string{"run", "r.yaml", "--out", ""}, "arrow:\nbin:\njsonl:\nparquet:\ntar:\ntfrecord:\nnpy:\n:6\n"},
 		{[]string{"run", "r.yaml", "--images", ""}, "npy\npng\njpg\nwebp\n:4\n"},
 	} {
 		got := invoke(t, folder, append([]string{"__complete"}, c.typed...)...)

@@ -45,6 +45,8 @@ table of all stages, too. --json prints an object per line as things happen: sta
     the label, .key.txt for the key.
   --out parquet:FOLDER/train-%06d.parquet
     A row per sample, with images as in Hugging Face's datasets.
+  --out arrow:FOLDER/train-%06d.arrow
+    A row per sample, with arrays as lists of a fixed size.
   --out tfrecord:FOLDER/train-%06d.tfrecord
     Records of tf.train.Example.
   --out jsonl:FOLDER/train-%06d.jsonl

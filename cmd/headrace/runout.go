@@ -34,7 +34,8 @@ type outOptions struct {
 func (o *outOptions) addFlags(c *cobra.Command) {
 	o.command = c
 	f := c.Flags()
-	f.StringVarP(&o.text, "out", "o", "", "write the samples to a `target`: tar:PATTERN (parquet:, jsonl:, tfrecord:, bin:) or npy:FOLDER")
+	f.StringVarP(&o.text, "out", "o", "",
+		"write the samples to a `target`: tar:PATTERN (parquet:, arrow:, jsonl:, tfrecord:, bin:) or npy:FOLDER")
 	f.Var(size{&o.shardSize}, "shard-size", "largest shard, such as 500MB (default 1GB)")
 	f.Int64Var(&o.shardSamples, "shard-samples", 0, "most samples in a shard (default: as its size allows)")
 	f.StringVar(&o.images, "images", "", "`format` of images in shards: npy, png, jpg or webp (default: npy in tar, else png)")

@@ -1,8 +1,8 @@
 package export
 
 import (
-	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/npy"
@@ -17,6 +17,7 @@ type arrays struct {
 	fields  []headrace.Field
 	parts   []*part
 	samples int64
+	lines   []byte // of texts, on their way
 }
 
 func openNPY(o Options, fields []headrace.Field, written []File) (_ format, err error) {
@@ -65,21 +66,31 @@ func (w *arrays) write(columns []column, rows, _ int) error {
 			}
 			continue
 		}
+		w.lines = w.lines[:0]
 		for _, text := range c.texts {
-			line, err := []byte(text), error(nil)
-			if !isLists(w.fields[i]) {
-				line, err = json.Marshal(recipe.Path(text))
+			if isLists(w.fields[i]) {
+				w.lines = append(w.lines, text...)
+			} else {
+				w.lines = appendText(w.lines, text)
 			}
-			if err != nil {
-				return err
-			}
-			if _, err := w.parts[i].Write(append(line, '\n')); err != nil {
-				return err
-			}
+			w.lines = append(w.lines, '\n')
+		}
+		if _, err := w.parts[i].Write(w.lines); err != nil {
+			return err
 		}
 	}
 	w.samples += int64(rows)
 	return nil
+}
+
+// appendText appends a text as JSON.
+func appendText(dst []byte, text string) []byte {
+	for _, c := range []byte(text) {
+		if c < ' ' || c > '~' || strings.IndexByte(`"\<>&`, c) >= 0 { // which is written otherwise
+			return append(dst, asJSON(recipe.Path(text))...)
+		}
+	}
+	return append(append(append(dst, '"'), text...), '"')
 }
 
 func (w *arrays) due() bool { return false }

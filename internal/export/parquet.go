@@ -28,11 +28,12 @@ type tables struct {
 	key      int
 	columns  []parquet.Column
 	encoders []encoder // by field; those of numbers are not used
+	plain    bool      // all fields are numbers and text
 	notes    [][2]string
 }
 
 func openParquet(o Options, run Run) (records, error) {
-	w := &tables{run: run, key: keyOf(run.Info.Fields)}
+	w := &tables{run: run, key: keyOf(run.Info.Fields), plain: true}
 	features := map[string]any{}
 	for _, f := range run.Info.Fields {
 		e, err := newEncoder(f, o)
@@ -57,10 +58,12 @@ func openParquet(o Options, run Run) (records, error) {
 			column(parquet.Text)
 			features[f.Name] = map[string]any{"_type": "Value", "dtype": "string"}
 		case e.picture:
+			w.plain = false
 			column(parquet.Bytes, "bytes")
 			column(parquet.Text, "path")
 			features[f.Name] = map[string]any{"_type": "Image"}
 		default:
+			w.plain = false
 			column(parquet.Bytes)
 			features[f.Name] = map[string]any{"_type": "Value", "dtype": "binary"}
 		}
@@ -133,8 +136,18 @@ func appendPlain(dst []byte, d tensor.DType, b []byte) []byte {
 	return append(dst, b[:d.Size()]...)
 }
 
+func (w *tables) writer(shard io.Writer) *parquet.Writer {
+	return parquet.NewWriter(shard, w.columns, w.notes...)
+}
+
 func (w *tables) convert(blocks io.Reader, samples int64, shard, _ io.Writer) error {
 	to := parquet.NewWriter(shard, w.columns, w.notes...)
+	if w.plain {
+		if err := eachBlock(blocks, samples, len(w.columns), to.AddRows); err != nil {
+			return err
+		}
+		return to.Close()
+	}
 	values := make([][]byte, len(w.columns))
 	var length [4]byte
 	for range samples {

@@ -88,6 +88,9 @@ func removeShards(t Target, from int) error {
 }
 
 func (w *shards) write(columns []column, rows, epoch int) error {
+	if c, ok := w.records.(columnar); ok && c.byColumns() {
+		return w.writeRows(c, columns, rows)
+	}
 	for at := 0; at < rows; at += len(w.blocks) {
 		n := min(len(w.blocks), rows-at)
 		if err := w.encode(columns, at, n, epoch); err != nil {
@@ -132,11 +135,9 @@ func (w *shards) add(block []byte) error {
 		}
 	}
 	if w.current == nil {
-		var err error
-		if w.current, err = openPart(w.options.Dir, w.options.shard(len(w.complete)), 0); err != nil {
+		if err := w.begin(); err != nil {
 			return err
 		}
-		w.inShard = 0
 	}
 	if _, err := w.current.Write(block); err != nil {
 		return err
@@ -144,6 +145,13 @@ func (w *shards) add(block []byte) error {
 	w.inShard++
 	w.samples++
 	return nil
+}
+
+// begin opens the next shard.
+func (w *shards) begin() (err error) {
+	w.current, err = openPart(w.options.Dir, w.options.shard(len(w.complete)), 0)
+	w.inShard = 0
+	return err
 }
 
 // end completes the shard at hand.

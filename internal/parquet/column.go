@@ -33,6 +33,9 @@ var (
 	Text    = Type{physical: 6, converted: 0}
 )
 
+// Size returns the bytes of a value; 0: each has its own length.
+func (y Type) Size() int { return y.size }
+
 // Column is one by its name, or by those of the groups that it is in and its own.
 type Column struct {
 	Path []string

@@ -144,6 +144,67 @@ def test_parquet_of_several_row_groups():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(), (4,), (2, 3)])
+def test_arrow(dtype, shape):
+    """Arrays are lists of a fixed size; pyarrow checks offsets and lengths of all buffers."""
+    write(arrays(dtype, shape), "--out", "arrow:out/%d.arrow", "--shard-samples", "7")
+    tables = [pa.ipc.open_file(f"out/{i}.arrow").read_all() for i in range(2)]
+    table = pa.concat_tables(tables)
+    table.validate(full=True)
+    wide = "float32" if dtype == "bfloat16" else dtype
+    want = pa.from_numpy_dtype(np.dtype(wide))
+    for extent in reversed(shape):
+        want = pa.list_(want, extent)
+    assert table.schema.field("x").type == want
+    samples = yielded()
+    assert [len(t) for t in tables] == [7, 2]
+    assert table["key"].to_pylist() == [sample["key"] for sample in samples]
+    assert table["x"].to_pylist() == [sample["x"].astype(wide).tolist() for sample in samples]
+    with hr.read("out/*.arrow").batch(9).loader(epochs=1) as loader:  # and Headrace itself
+        batch = next(iter(loader))
+    assert batch["x"].tolist() == [sample["x"].astype(wide).tolist() for sample in samples]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_a_table_that_is_written_is_the_one_that_was_read(kind):
+    """Over several batches, row groups and record batches, with text of any length, in shards that end within batches."""
+    rows = 200_000
+    rng = np.random.default_rng(2)
+    texts = [f"{'é' * (i % 5)}{i}" for i in range(rows)]
+    source = pa.table(
+        {
+            "n": np.arange(rows),
+            "half": rng.random(rows).astype("float16"),
+            "small": rng.integers(0, 99, rows).astype("int8"),
+            "yes": rng.random(rows) < 0.5,
+            "text": texts,
+        }
+    )
+    pq.write_table(source, "source.parquet")
+    text = "headrace: 1\nsteps:\n  - read: {from: source.parquet, fields: [n, half, small, yes, text]}\n"
+    text += "  - drop: {fields: [key]}\n  - batch: {size: 1000}\n"
+    write(text, "--out", f"{kind}:out/%d.{kind}", "--shard-size", "2500000")
+    names = sorted(Path("out").glob(f"*.{kind}"))
+    assert len(names) > 1
+    assert all(path.stat().st_size < 2_600_000 for path in names)
+    read = pq.read_table if kind == "parquet" else lambda name: pa.ipc.open_file(name).read_all()
+    table = pa.concat_tables(read(name) for name in names)
+    table.validate(full=True)
+    half = source["half"].cast(pa.float32()) if kind == "parquet" else source["half"]
+    for name in source.column_names:
+        assert table[name].combine_chunks() == (half if name == "half" else source[name]).combine_chunks(), name
+
+
+def test_arrow_refuses_arrays_of_several_shapes():
+    Path("arrays").mkdir()
+    for i in range(4):
+        np.save(f"arrays/{i}.npy", np.zeros(i + 1, np.float32))
+    text = 'headrace: 1\nsteps:\n  - files: {pattern: "arrays/*.npy"}\n  - decode_npy: {dtype: float32, to: x}\n'
+    said = write(text + "  - bucket_batch: {lengths: [2, 4], size: 2}\n", "--out", "arrow:other/%d.arrow", code=2)
+    assert "--out arrow: x is float32 [?]: must have one shape in all samples; tar can hold it" in said
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(), (4,), (2, 3)])
 def test_jsonl(dtype, shape):
     write(arrays(dtype, shape), "--out", "jsonl:out/%d.jsonl")
     lines = [json.loads(line) for line in Path("out/0.jsonl").read_text("utf-8").splitlines()]

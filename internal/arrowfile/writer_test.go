@@ -1,0 +1,90 @@
+package arrowfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/headrace/headrace/tensor"
+)
+
+// A file is the same however its rows come. Python's tests read files with pyarrow.
+func TestRowsInPieces(t *testing.T) {
+	columns := []Column{{Name: "n", DType: tensor.Int64}, {Name: "yes", DType: tensor.Bool, Shape: []int{3}}, {Name: "text"}}
+	rapid.Check(t, func(t *rapid.T) {
+		var one, all bytes.Buffer
+		single, together := NewWriter(&one, columns, [2]string{"a", "b"}), NewWriter(&all, columns, [2]string{"a", "b"})
+		rows := rapid.SampledFrom([]int{1, 7, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, batchRows + 5}).Draw(t, "rows")
+		values := make([][]byte, 3)
+		for i := range rows {
+			text := strings.Repeat("x", i%5)
+			values[0] = binary.LittleEndian.AppendUint64(values[0], uint64(i))
+			values[1] = append(values[1], byte(i%2), 1, 0)
+			values[2] = append(binary.LittleEndian.AppendUint32(values[2], uint32(len(text))), text...)
+		}
+		rest := [][]byte{values[0], values[1], values[2]}
+		for left := rows; left > 0; {
+			n := min(left, rapid.SampledFrom([]int{1, 100, 60_000}).Draw(t, "piece"))
+			if left > 2000 {
+				n = min(left, 60_000)
+			}
+			if err := single.AddRows(n, rest); err != nil { // which takes what it writes from rest
+				t.Fatal(err)
+			}
+			left -= n
+		}
+		if err := together.AddRows(rows, values); err != nil {
+			t.Fatal(err)
+		}
+		if single.Close() != nil || together.Close() != nil || !bytes.Equal(one.Bytes(), all.Bytes()) {
+			t.Fatalf("%d bytes, want %d", one.Len(), all.Len())
+		}
+		if batches := (rows + batchRows - 1) / batchRows; len(together.blocks) != 3*batches {
+			t.Fatalf("%d rows are in %d batches, want %d", rows, len(together.blocks)/3, batches)
+		}
+		file := all.Bytes()
+		if !bytes.HasPrefix(file, []byte("ARROW1\x00\x00")) || !bytes.HasSuffix(file, []byte("ARROW1")) {
+			t.Fatal("it does not begin and end with the magic")
+		}
+	})
+}
+
+func TestValuesThatEndEarly(t *testing.T) {
+	for _, c := range []Column{{Name: "n", DType: tensor.Int64}, {Name: "text"}} {
+		for _, data := range [][]byte{{1}, {5, 0, 0, 0, 'a'}} {
+			err := NewWriter(&bytes.Buffer{}, []Column{c}).AddRows(1, [][]byte{data})
+			if err == nil || !strings.Contains(err.Error(), "end early") {
+				t.Errorf("%s of %q: %v", c.Name, data, err)
+			}
+		}
+	}
+}
+
+type full struct{ room int }
+
+var errFull = errors.New("full")
+
+func (f *full) Write(b []byte) (int, error) {
+	if f.room -= len(b); f.room < 0 {
+		return 0, errFull
+	}
+	return len(b), nil
+}
+
+// A disk that is full is told, wherever it is.
+func TestErrorsOfWriting(t *testing.T) {
+	for room := 0; ; room += 8 {
+		w := NewWriter(&full{room}, []Column{{Name: "x", DType: tensor.Int64}, {Name: "text"}}, [2]string{"a", "b"})
+		err := errors.Join(w.AddRows(1, [][]byte{make([]byte, 8), {1, 0, 0, 0, 'a'}}), w.Close())
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, errFull) || room > 5000 {
+			t.Fatal(room, err)
+		}
+	}
+}
