@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"sync"
 
 	"github.com/headrace/headrace/shard/index"
@@ -115,14 +116,14 @@ func (d *Dataset) keyOf(shard, in int) string {
 	if key := d.ownKey(shard, in); key != "" {
 		return key
 	}
-	return fmt.Sprintf("%s[%d]", d.names[shard], in)
+	return d.names[shard] + "[" + strconv.Itoa(in) + "]" // for each sample that is read
 }
 
 // ownKey is the name that a shard has for a sample; "": it has none, or is closed.
 func (d *Dataset) ownKey(shard, in int) string {
 	if !d.closed {
 		if s, err := d.segment(shard); err == nil {
-			if key, err := s.Key(in, make([]byte, 0, 64)); err == nil && len(key) > 0 {
+			if key, err := s.Key(in, nil); err == nil && len(key) > 0 {
 				return string(key)
 			}
 		}

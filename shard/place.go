@@ -30,6 +30,8 @@ type Place struct {
 	chosen   []index.Part // that of each column
 	spans    []span
 	numbers  []byte
+	fields   []Value // of a record
+	parsed   []byte  // what of these is not in the record itself
 	values   []Value
 	unpacked bool // parts are in what blocks hold
 }

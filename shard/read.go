@@ -359,19 +359,27 @@ func (d *Dataset) target(ctx context.Context, p *Place, f *opened, format Referr
 	return d.block(ctx, p, f, format, at, b, referring)
 }
 
+// mostParsed is how much memory for parsed values a Place keeps.
+const mostParsed = 1 << 20
+
 // record parses a record, and gives columns their values.
 func (r *Reader) record(p *Place, buf []byte) error {
-	values := make([]Value, len(r.want))
 	record := p.find(p.wires.record)
 	if record == nil {
 		return &Error{Shard: r.d.shards[p.shard].key, At: -1, Err: index.ErrDamaged}
 	}
-	if _, err := p.wires.parser.Parse(p.of(*record, buf), r.want, values, nil); err != nil {
+	if cap(p.parsed) > mostParsed {
+		p.parsed = nil
+	}
+	p.fields = slices.Grow(p.fields[:0], len(r.want))[:len(r.want)]
+	clear(p.fields)
+	var err error
+	if p.parsed, err = p.wires.parser.Parse(p.of(*record, buf), r.want, p.fields, p.parsed[:0]); err != nil {
 		return fmt.Errorf("%w\nin %s, sample %d", err, r.d.shards[p.shard].key, p.in)
 	}
 	for k := range r.columns {
 		if r.columns[k].how == field {
-			p.values[k] = values[r.columns[k].want]
+			p.values[k] = p.fields[r.columns[k].want]
 		}
 	}
 	return nil

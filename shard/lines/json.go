@@ -170,13 +170,12 @@ func (r *jsonReader) str() error {
 
 func (r *jsonReader) number() error {
 	rest := r.b[r.at:]
-	for _, word := range []string{"NaN", "Infinity", "-Infinity"} {
-		if bytes.HasPrefix(rest, []byte(word)) {
-			r.at += len(word)
-			return nil
+	n := numberLength(rest)
+	for _, word := range [...]string{"NaN", "Infinity", "-Infinity"} {
+		if n == 0 && bytes.HasPrefix(rest, []byte(word)) {
+			n = len(word)
 		}
 	}
-	n := numberLength(rest)
 	if n == 0 {
 		return r.wrong("a number is malformed")
 	}
@@ -350,9 +349,9 @@ func (r *jsonReader) walk(above string, each func(path string, v jsonValue) erro
 	})
 }
 
-// walkWanted calls each for the values that are wanted, and reads over the others, unless
-// there may be none.
-func walkWanted(record []byte, want []sample.Field, how shard.Reading, each func(i int, v jsonValue) error) error {
+// walkWanted calls each for the values that are wanted, which reads them, and reads over
+// the others, unless there may be none.
+func walkWanted(record []byte, want []sample.Field, how shard.Reading, each func(r *jsonReader, i int) error) error {
 	r := jsonReader{b: record, all: how.All, replaces: how.Replaces}
 	if err := r.wanted(nil, want, each); err != nil {
 		return err
@@ -371,7 +370,7 @@ func walkWanted(record []byte, want []sample.Field, how shard.Reading, each func
 	return r.ended()
 }
 
-func (r *jsonReader) wanted(above []byte, want []sample.Field, each func(i int, v jsonValue) error) error {
+func (r *jsonReader) wanted(above []byte, want []sample.Field, each func(r *jsonReader, i int) error) error {
 	return r.object(func(name []byte) error {
 		path, err := r.name(above, name)
 		if err != nil {
@@ -392,19 +391,19 @@ func (r *jsonReader) wanted(above []byte, want []sample.Field, each func(i int, 
 			if whole < 0 {
 				return nil
 			}
-			r.at = begin
 		}
 
-		v, err := r.value()
-		if err == nil && whole < 0 && r.all && !v.null() {
-			err = unexpected(string(path))
-		}
-		if err != nil || whole < 0 {
+		if whole < 0 {
+			v, err := r.value()
+			if err == nil && r.all && !v.null() {
+				err = unexpected(string(path))
+			}
 			return err
 		}
 		for i := range want { // a field may be wanted twice
 			if want[i].Name == want[whole].Name {
-				if err := each(i, v); err != nil {
+				r.at = begin
+				if err := each(r, i); err != nil {
 					return err
 				}
 			}

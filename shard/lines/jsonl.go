@@ -131,9 +131,17 @@ func (JSONL) Parse(record []byte, want []sample.Field, into []shard.Value, scrat
 
 func parseRecord(record []byte, want []sample.Field, how shard.Reading, into []shard.Value, scratch []byte) ([]byte, error) {
 	clear(into[:len(want)])
-	err := walkWanted(record, want, how, func(i int, v jsonValue) (err error) {
-		if into[i] = (shard.Value{}); v.null() {
-			return nil
+	err := walkWanted(record, want, how, func(r *jsonReader, i int) (err error) {
+		if t := want[i].Type; t.Kind == sample.Tensor && len(t.Shape) == 1 {
+			before := len(scratch)
+			if all, n, ok := r.wholes(scratch, t.DType, t.Shape[0]); ok {
+				scratch, into[i] = all, shard.Value{Bytes: all[before:], Shape: []int{n}}
+				return nil
+			}
+		}
+		v, err := r.value()
+		if into[i] = (shard.Value{}); err != nil || v.null() {
+			return err
 		}
 		as := shard.AsSaid
 		if len(how.As) > 0 {
