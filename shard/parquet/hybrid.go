@@ -3,6 +3,7 @@ package parquet
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // hybrid appends n numbers of a width in bits to dst, which are runs of one number and
@@ -29,6 +30,7 @@ func hybrid(dst []uint32, b []byte, width, n int) ([]uint32, bool) {
 			}
 			at += size
 			run := min(uint64(n), head>>1)
+			dst = slices.Grow(dst, int(run))
 			for range run {
 				dst = append(dst, v)
 			}
@@ -66,17 +68,18 @@ func unpackBits(dst []uint32, b []byte, width, n int) []uint32 {
 	if width == 0 {
 		return append(dst, make([]uint32, n)...)
 	}
-	var have uint64
-	left, at := 0, 0
-	for range n {
-		for left < width {
-			have |= uint64(b[at]) << left
-			at++
-			left += 8
+
+	var end [8]byte // and zeros after it
+	first := len(dst)
+	dst = slices.Grow(dst, n)[:first+n]
+	for i := range dst[first:] {
+		bit := i * width
+		from := b[bit/8:]
+		if len(from) < 8 {
+			copy(end[:], from)
+			from = end[:]
 		}
-		dst = append(dst, uint32(have&mask))
-		have >>= width
-		left -= width
+		dst[first+i] = uint32(binary.LittleEndian.Uint64(from) >> (bit % 8) & mask)
 	}
 	return dst
 }

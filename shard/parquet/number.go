@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/headrace/headrace/shard"
 	"github.com/headrace/headrace/shard/index"
@@ -33,12 +34,8 @@ func (k number) append(dst []byte, encoding int, b []byte, n int, dictionary []b
 		if !ok {
 			return dst, short
 		}
-		for _, id := range ids {
-			at := int64(id) * int64(k.size)
-			if at >= int64(len(dictionary)) {
-				return dst, fmt.Errorf("%w: it refers past the end of its dictionary", shard.ErrCorrupt)
-			}
-			dst = append(dst, dictionary[at:at+int64(k.size)]...)
+		if dst, ok = k.look(dst, ids, dictionary); !ok {
+			return dst, fmt.Errorf("%w: it refers past the end of its dictionary", shard.ErrCorrupt)
 		}
 	case k.stored == 0:
 		return k.appendBools(dst, encoding, b, n)
@@ -72,6 +69,31 @@ func (k number) append(dst []byte, encoding int, b []byte, n int, dictionary []b
 		return dst, fmt.Errorf("%w: %s", shard.ErrUnsupported, encodingName(encoding))
 	}
 	return dst, nil
+}
+
+// look appends numbers of a dictionary; false: it has too few.
+func (k number) look(dst []byte, ids []uint32, dictionary []byte) ([]byte, bool) {
+	if len(ids) > 0 && int64(slices.Max(ids)) >= int64(len(dictionary)/k.size) {
+		return dst, false
+	}
+	before := len(dst)
+	dst = slices.Grow(dst, len(ids)*k.size)[:before+len(ids)*k.size]
+	to := dst[before:]
+	switch k.size {
+	case 4: // as token ids most often are
+		for i, id := range ids {
+			binary.NativeEndian.PutUint32(to[4*i:], binary.NativeEndian.Uint32(dictionary[4*int(id):]))
+		}
+	case 8:
+		for i, id := range ids {
+			binary.NativeEndian.PutUint64(to[8*i:], binary.NativeEndian.Uint64(dictionary[8*int(id):]))
+		}
+	default:
+		for i, id := range ids {
+			copy(to[i*k.size:][:k.size], dictionary[int(id)*k.size:])
+		}
+	}
+	return dst, true
 }
 
 func (number) appendBools(dst []byte, encoding int, b []byte, n int) ([]byte, error) {
