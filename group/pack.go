@@ -275,10 +275,23 @@ func (p *pack[T]) put(to *shelf[T], w *waiting[T]) {
 	if p.opts.Fit == Wrap {
 		return
 	}
-	at, _ := slices.BinarySearchFunc(to.longest, w, func(a, b *waiting[T]) int {
-		return cmp.Or(b.length-a.length, a.number-b.number)
-	})
+	at, _ := slices.BinarySearchFunc(to.longest, w, longer)
 	to.longest = slices.Insert(to.longest, at, w)
+}
+
+// longer orders samples by their length, and equal ones as they came.
+func longer[T any](a, b *waiting[T]) int { return cmp.Or(b.length-a.length, a.number-b.number) }
+
+// older orders samples as they came.
+func older[T any](a, b *waiting[T]) int { return a.number - b.number }
+
+// without takes a sample out of a list in its order. There may be hundreds, and each row
+// takes a few of them.
+func without[T any](all []*waiting[T], w *waiting[T], order func(a, b *waiting[T]) int) []*waiting[T] {
+	if at, ok := slices.BinarySearchFunc(all, w, order); ok {
+		return slices.Delete(all, at, at+1)
+	}
+	return all
 }
 
 // count adds a sample to the sums, or takes it out of them.
@@ -355,11 +368,8 @@ func (p *pack[T]) remove(from *shelf[T], chosen []*waiting[T]) {
 			delete(p.cuts, w.id)
 			p.remembered = ""
 		}
-	}
-	taken := func(w *waiting[T]) bool { return w.taken }
-	from.inOrder = slices.DeleteFunc(from.inOrder, taken)
-	from.longest = slices.DeleteFunc(from.longest, taken)
-	for _, w := range chosen {
+		from.inOrder = without(from.inOrder, w, older)
+		from.longest = without(from.longest, w, longer)
 		w.held = pipe.Held[T]{} // the value is another's now
 		p.spare = append(p.spare, w)
 	}
@@ -383,7 +393,7 @@ func (p *pack[T]) toCut(from *shelf[T]) *waiting[T] {
 func (p *pack[T]) cut(from *shelf[T], w *waiting[T], offset int) Segment[T] {
 	n := p.opts.Length - offset
 	p.count(from, w, -1)
-	from.longest = slices.DeleteFunc(from.longest, func(other *waiting[T]) bool { return other == w })
+	from.longest = without(from.longest, w, longer)
 	w.id, w.start, w.length = p.of.ID(w.held.Value), n, w.length-n
 	p.put(from, w)
 	return Segment[T]{Item: p.of.Cut(w.held.Value, n), Offset: offset, Length: n, Goes: true}
