@@ -490,6 +490,7 @@ var arrows = []arrow{
 	{"internal/batch", "group", "which samples come together"},
 	{"internal/batch", "internal/bytesize", "amounts of memory for people"},
 	{"internal/batch", "internal/numbers", "padding has the dtype of what it follows"},
+	{"internal/batch", "internal/rawjson", "texts of a packed row are a list in JSON"},
 	{"internal/batch", "internal/byref", "objects of the program are in batches, too"},
 	{"internal/batch", "internal/record", "samples on their way"},
 	{"internal/batch", "media", "images: plans, decoders, forms"},

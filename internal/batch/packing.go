@@ -2,11 +2,11 @@ package batch
 
 import (
 	"context"
-	"encoding/json"
 	"unsafe"
 
 	"github.com/headrace/headrace/group"
 	elements "github.com/headrace/headrace/internal/numbers"
+	"github.com/headrace/headrace/internal/rawjson"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/recipe"
@@ -96,8 +96,9 @@ func (t packedField) write(r group.Row[*record.Record], b *Batch, row int) {
 func number(r group.Row[*record.Record], sequence, used int, segments, positions []int32) {
 	for i := range r.Segments {
 		at := r.Segments[i].Span(sequence)
-		for k := range at.Length {
-			segments[at.Offset+k], positions[at.Offset+k] = int32(i+1), int32(k)
+		of, place := segments[at.Offset:][:at.Length], positions[at.Offset:][:at.Length]
+		for k := range of {
+			of[k], place[k] = int32(i+1), int32(k)
 		}
 	}
 	clear(segments[used:])
@@ -119,12 +120,12 @@ func bound(r group.Row[*record.Record], sequence, used int, at []int32) (longest
 
 // list has the texts of a row as JSON.
 func (t packedField) list(r group.Row[*record.Record]) string {
-	all := make([]recipe.Path, len(r.Segments)) // which may have any bytes
-	for i, s := range r.Segments {
-		all[i] = recipe.Path(s.Item.Values.Texts[t.place.At])
+	all := make([]byte, 0, len("[]")+len(r.Segments)*32)
+	for i := range r.Segments {
+		all = append(all, "[,"[min(i, 1)])
+		all = rawjson.AppendQuote(all, r.Segments[i].Item.Values.Texts[t.place.At]) // which may have any bytes
 	}
-	text, _ := json.Marshal(all)
-	return string(text)
+	return string(append(all, ']'))
 }
 
 // repeat fills memory with copies of a pattern, of which it has room for a whole number.

@@ -50,7 +50,8 @@ func (b *builder) group(e *batch.Writer) (known facts, err error) {
 	b.Memory = before
 
 	known.drops = g.Overlong == group.Drop
-	b.push(&stage{name: what + p.Names[0]}, p.Failures, g.Measure, func(*record.Record) {})
+	lengths := g.Class == nil && g.Picture.Kind == 0
+	b.push(&stage{name: what + p.Names[0], brief: lengths}, p.Failures, g.Measure, func(*record.Record) {})
 	e.Grouping = g
 	return known, nil
 }
@@ -61,7 +62,7 @@ func (b *builder) measured() (*batch.Grouping, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stage{name: "measure " + b.plan.Last.Name(), known: facts{drops: g.Overlong == group.Drop}}
+	s := &stage{name: "measure " + b.plan.Last.Name(), brief: g.Class == nil, known: facts{drops: g.Overlong == group.Drop}}
 	b.push(s, nil, g.Measure, func(*record.Record) {}) // failures of the step are those of its function
 	return g, nil
 }

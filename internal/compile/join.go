@@ -157,6 +157,9 @@ func (j joiner) fillsInOrder(s *section, later bool) bool { return j.inOrder(lat
 // handing it on.
 const keptReady = 2
 
+// keptBrief is how many samples are kept ready by a stage that takes several at a time.
+const keptBrief = 16
+
 func (j joiner) stage(in samples, s *stage, later bool) samples {
 	if s.python != nil {
 		in = j.count(in, s.name)
@@ -185,6 +188,8 @@ func (j joiner) stage(in samples, s *stage, later bool) samples {
 	case s.waits:
 		o.Workers = j.Readers
 		j.Reading = append(j.Reading, s.name)
+	case s.brief:
+		o.Workers, o.Buffer = 1, j.ready(keptBrief)
 	default:
 		o.Gate = j.Gate
 		j.Computing = append(j.Computing, s.name)

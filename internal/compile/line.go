@@ -55,6 +55,7 @@ type stage struct {
 	waits   bool // for bytes, and works on nothing
 	asks    bool // for bytes, though perhaps only when a sample fails
 	buffers bool // as many results are kept ready as it has workers
+	brief   bool // its operation costs less than handing a sample on: one worker takes several at a time
 	losses  *pipe.Policy
 	python  *python.Function // whose workers work; nil: the engine's own
 	expand  expander         // makes several samples of one; nil: op makes one
