@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/bytesize"
 	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
@@ -56,7 +57,8 @@ type inspectedState struct {
 	Recipe    string         `json:"recipe"`
 	Steps     []string       `json:"steps"`
 	Decoder   string         `json:"decoder"`
-	Again     int64          `json:"again"` // samples that a restore reads again before it goes on
+	Again     int64          `json:"again"`       // samples that a restore reads again before it goes on
+	Bytes     *int64         `json:"again_bytes"` // of these; nil: not known
 	Ranks     []inspectedLot `json:"ranks"`
 }
 
@@ -70,12 +72,14 @@ type inspectedLot struct {
 
 // inspectedSource describes the place of a source, or of a lane of one.
 type inspectedSource struct {
+	key      string
 	Name     string `json:"name"`
 	Lane     int    `json:"lane"` // -1: the source has none
 	Samples  int64  `json:"samples"`
 	Position int64  `json:"position"` // all before it is given, lost or left out
 	Beyond   int64  `json:"beyond"`   // given samples after that
 	Again    int64  `json:"again"`    // samples that were read and are held in no batch yet, or an object gives again
+	Bytes    *int64 `json:"again_bytes"`
 	Lost     int    `json:"lost"`
 }
 
@@ -87,6 +91,12 @@ func inspectState(ctx context.Context, name string, f *recipe.File, c headrace.C
 		return wrongUse(errors.New(strings.TrimPrefix(err.Error(), "--state ")))
 	}
 	told := newInspectedState(records)
+	wrong := readable(records)
+	if wrong == nil && f != nil {
+		wrong = told.beside(ctx, records, *f, c)
+	}
+
+	// What is in a state is shown even if it cannot be gone on with.
 	if asJSON {
 		err = printJSON(out, told)
 	} else {
@@ -95,10 +105,7 @@ func inspectState(ctx context.Context, name string, f *recipe.File, c headrace.C
 		_, err = io.WriteString(out, p.text.String())
 	}
 	if err == nil {
-		err = readable(records)
-	}
-	if err == nil && f != nil {
-		err = belongs(ctx, records, *f, c)
+		err = wrong
 	}
 	return err
 }
@@ -118,8 +125,9 @@ func readable(records []headrace.State) error {
 	return nil
 }
 
-// belongs says why states are not of a recipe. Nothing runs.
-func belongs(ctx context.Context, records []headrace.State, f recipe.File, c headrace.Config) error {
+// beside says why states are not of a recipe, or finds out how many bytes are read again.
+// Nothing runs.
+func (i *inspectedState) beside(ctx context.Context, records []headrace.State, f recipe.File, c headrace.Config) error {
 	c.WorldSize, c.Rank, c.Epochs = records[0].WorldSize, records[0].Rank, nil
 	c.Agree = c.StepsPerEpoch == nil && !c.Uneven
 	l, err := headrace.Open(ctx, f.Recipe, c, headrace.Options{Look: true})
@@ -127,10 +135,33 @@ func belongs(ctx context.Context, records []headrace.State, f recipe.File, c hea
 		return f.Locate(err)
 	}
 	defer l.Close()
-	if _, err = l.Gather(records); errors.Is(err, headrace.ErrState) {
-		err = wrongUse(err)
+	if _, err = l.Gather(records); err != nil {
+		if errors.Is(err, headrace.ErrState) {
+			err = wrongUse(err)
+		}
+		return err
 	}
-	return err
+
+	i.Bytes = new(int64)
+	for n, r := range records {
+		known := l.Again(r)
+		for k := range i.Ranks[n].Sources {
+			s := &i.Ranks[n].Sources[k]
+			if bytes, ok := known[s.key]; ok {
+				s.Bytes = &bytes
+			}
+			i.Bytes = sum(i.Bytes, s.Bytes)
+		}
+	}
+	return nil
+}
+
+// sum is nil if one of the numbers is.
+func sum(a, b *int64) *int64 {
+	if a == nil || b == nil {
+		return nil
+	}
+	return new(*a + *b)
 }
 
 func newInspectedState(records []headrace.State) inspectedState {
@@ -143,7 +174,7 @@ func newInspectedState(records []headrace.State) inspectedState {
 	for _, r := range records {
 		lot := inspectedLot{Rank: r.Rank, Sources: []inspectedSource{}, Parts: len(r.Parts), Quarantine: append([]int64{}, r.Quarantine...)}
 		for key, at := range r.Sources {
-			s := inspectedSource{Name: key, Lane: -1, Samples: at.Samples, Position: at.Position, Lost: len(at.Lost)}
+			s := inspectedSource{key: key, Name: key, Lane: -1, Samples: at.Samples, Position: at.Position, Lost: len(at.Lost)}
 			if name, lane, ok := strings.Cut(key, "@"); ok {
 				s.Name = name
 				s.Lane, _ = strconv.Atoi(lane)
@@ -201,7 +232,7 @@ func (i inspectedState) draw(p *page) {
 	if i.Again == 0 {
 		p.line("", plainInk, "A restore goes on with the next sample: nothing is read again.")
 	} else {
-		p.line("", plainInk, "A restore reads "+words.Plural(i.Again, "sample")+
+		p.line("", plainInk, "A restore reads "+words.Plural(i.Again, "sample")+inBytes(i.Bytes)+
 			" again: they were read, and are in no batch that was given.")
 	}
 	if i.WorldSize > 1 && i.InStep && len(i.Ranks) == 1 {
@@ -212,15 +243,16 @@ func (i inspectedState) draw(p *page) {
 // sourceLine tells of a source, or of its lanes together.
 func sourceLine(all []inspectedSource) string {
 	var position, beyond, again int64
-	lost := 0
+	lost, bytes := 0, new(int64)
 	for _, s := range all {
 		position, beyond, again, lost = position+s.Position, beyond+s.Beyond, again+s.Again, lost+s.Lost
+		bytes = sum(bytes, s.Bytes)
 	}
 	text := all[0].Name
 	if all[0].Lane >= 0 {
 		text += fmt.Sprintf(", lanes %d to %d", all[0].Lane, all[len(all)-1].Lane)
 	}
-	text += fmt.Sprintf(": %s done, %s to read again", words.Plural(position+beyond, "sample"), words.Thousands(again))
+	text += fmt.Sprintf(": %s done, %s%s to read again", words.Plural(position+beyond, "sample"), words.Thousands(again), inBytes(bytes))
 	if lost > 0 {
 		text += fmt.Sprintf(", %d lost", lost)
 	}
@@ -228,4 +260,12 @@ func sourceLine(all []inspectedSource) string {
 		text += ", of " + words.Thousands(n)
 	}
 	return text
+}
+
+// inBytes tells how many bytes samples have, if that is known and there are some.
+func inBytes(bytes *int64) string {
+	if bytes == nil || *bytes == 0 {
+		return ""
+	}
+	return " (" + bytesize.Text(*bytes) + ")"
 }

@@ -2,12 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/bytesize"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/state"
 )
@@ -88,5 +92,65 @@ func TestInspectAStateBesideItsRecipe(t *testing.T) {
 		if got.code != exitUsage || !strings.Contains(got.stderr, want) {
 			t.Errorf("%s: %+v\nwant %s", args, got, want)
 		}
+	}
+}
+
+// Lanes have every fourth line. Of each, those are read again that are before the last
+// one given, and were not given themselves.
+func TestInspectTellsTheBytesThatAreReadAgain(t *testing.T) {
+	folder := t.TempDir()
+	var lines []string
+	for i := range 200 {
+		lines = append(lines, `{"tokens":[`+strings.Repeat("7,", i*2654435761%13)+"7]}")
+	}
+	text := strings.Join(lines, "\n")
+	if err := os.WriteFile(filepath.Join(folder, "docs.jsonl"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	recipeIn(t, folder, `headrace: 1
+steps:
+  - read: {from: docs.jsonl}
+  - lanes: {count: 4}
+  - pack: {length: 16, global_size: 4}
+`)
+	rows, states := trained(t, folder, headrace.Config{}, 3)
+
+	given, last := map[int]bool{}, [4]int{}
+	for _, row := range slices.Concat(rows...) {
+		var keys []string
+		if err := json.Unmarshal([]byte(row), &keys); err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range keys {
+			n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(key, "docs.jsonl["), "]"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			given[n], last[n%4] = true, max(last[n%4], n)
+		}
+	}
+	var again, bytes int64
+	for lane, end := range last {
+		for n := lane; n < end; n += 4 {
+			if !given[n] {
+				again, bytes = again+1, bytes+int64(len(lines[n]))
+			}
+		}
+	}
+
+	saveJSON(t, filepath.Join(folder, "state.json"), states[3])
+	var told inspectedState
+	got := invoke(t, folder, "inspect", "state.json", "--recipe", "r.yaml", "--json")
+	if err := json.Unmarshal([]byte(got.stdout), &told); err != nil || again == 0 || told.Again != again || told.Bytes == nil || *told.Bytes != bytes {
+		t.Errorf("%+v, want %d samples of %d bytes", got, again, bytes)
+	}
+	got = invoke(t, folder, "inspect", "state.json", "--recipe", "r.yaml")
+	want := fmt.Sprintf("A restore reads %d samples (%s) again:", again, bytesize.Text(bytes))
+	if got.code != 0 || !strings.Contains(got.stdout, want) {
+		t.Errorf("%+v, want %s", got, want)
+	}
+	got = invoke(t, folder, "inspect", "state.json", "--json")
+	if got.code != 0 || !strings.Contains(got.stdout, `"again_bytes": null`) {
+		t.Errorf("%+v", got)
 	}
 }

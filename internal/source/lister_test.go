@@ -139,6 +139,9 @@ func TestRanksHaveEachFileOnce(t *testing.T) {
 						r.Key != paths[r.ID.Index] {
 						rt.Fatalf("%+v is %s, %v", r.ID, r.Key, err)
 					}
+					if of, index := l.Locate(epoch)(r.ID.Pos); of != l || index != id.Index {
+						rt.Fatalf("%+v is %s, %d", r.ID, of.Name, index)
+					}
 					mine = append(mine, r.ID.Index)
 				}
 				from := rapid.IntRange(0, len(mine)).Draw(rt, "from")

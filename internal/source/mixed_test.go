@@ -98,6 +98,9 @@ func TestPositionsOfMixesAreReachedAtOnce(t *testing.T) {
 			if id, key := l.Identify(2, r.ID.Pos); id != r.ID || key != r.Key || r.ID.Source != "mix" || r.Turn == 0 {
 				t.Fatalf("%+v is %+v, %s", r.ID, id, key)
 			}
+			if of, index := l.Locate(2)(r.ID.Pos); of.Name != r.Source.Name || index != r.ID.Index {
+				t.Fatalf("%+v is %s, %d", r.ID, of.Name, index)
+			}
 			if want := map[string]string{"s0": "x/a", "s2": "y"}[r.Source.Name]; r.Source.Path != want {
 				t.Fatalf("%s is called %s", r.Source.Name, r.Source.Path)
 			}

@@ -196,6 +196,13 @@ func (s *ShardSet) read(ctx context.Context, w *core.Env, it *record.Record) (in
 	return n, nil
 }
 
+// Size implements [source.Sized]: it is what is read of a sample, unpacked.
+func (s *ShardSet) Size(index int64) (bytes int64, known bool) {
+	var p shard.Place
+	err := s.reader.Locate(index, &p)
+	return p.Bytes, err == nil
+}
+
 // Columns implements [source.Table].
 func (s *ShardSet) Columns(w *core.Env, columns []record.Column, near int64) (open func() (source.Gather, error), waits bool) {
 	var of []int
