@@ -171,6 +171,11 @@ func (c Config) mustAgree() bool {
 	return c.WorldSize > 1 && c.StepsPerEpoch == nil && !c.Uneven && !c.Agree
 }
 
+// agrees tells whether ranks end an epoch with the one that has the fewest batches.
+func (c Config) agrees() bool {
+	return c.WorldSize > 1 && c.StepsPerEpoch == nil && !c.Uneven && c.Agree
+}
+
 func (c Config) terms() compile.Terms {
 	return compile.Terms{Policies: core.Policies{OnError: c.OnError, MaxErrors: c.MaxErrors}, World: c.WorldSize, Agree: c.mustAgree()}
 }

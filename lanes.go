@@ -234,13 +234,14 @@ func (l listing) keyed(each func(key string, s *source.Listing)) {
 	}
 }
 
-// compiled returns the lanes for the compiler; nil: there are none.
-func (l listing) compiled() *compile.Lanes {
+// compiled returns the lanes for the compiler; nil: there are none. Ranks that agree count
+// batches, of which all have as many only after whole steps.
+func (l listing) compiled(d design) *compile.Lanes {
 	if !l.any() {
 		return nil
 	}
 	return &compile.Lanes{
-		Sources: l.of, First: l.first, Count: l.Count, Each: l.Each,
+		Sources: l.of, First: l.first, Count: l.Count, Each: l.Each, Whole: l.batches && d.config.agrees(),
 		Part: func(lane int, samples int64) order.Split { return l.ofLane(lane).divided(samples, l.Count, lane) },
 	}
 }

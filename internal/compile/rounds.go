@@ -18,6 +18,7 @@ type Lanes struct {
 	First   int                 // the number of the first
 	Count   int                 // of all lanes, over all ranks
 	Each    int                 // rows of each in a batch
+	Whole   bool                // an epoch ends with the last step that has a batch of every lane
 
 	Part func(lane int, samples int64) order.Split // which of a number of samples are a lane's
 }
@@ -156,7 +157,7 @@ func inTurn[T any](j joiner, flows []pipe.Flow[T], s *section, drop func(T),
 		return flows[0]
 	}
 	j.note(roundsName, 1, nil)
-	o := pipe.RoundOpts{Name: roundsName, Buffer: keptReady, First: j.Lanes.First, DropLast: s.plan.Batch.DropsLast()}
+	o := pipe.RoundOpts{Name: roundsName, Buffer: keptReady, First: j.Lanes.First, DropLast: s.plan.Batch.DropsLast() || j.Lanes.Whole}
 	return pipe.Discard(join(flows, o), drop)
 }
 

@@ -44,11 +44,20 @@ def _documents() -> hr.Pipeline:
     return texts.filter(keep, fields="n", where="here").drop("key")
 
 
+LANES = 6
+
+
+def in_buckets(p: hr.Pipeline) -> hr.Pipeline:
+    texts = p.filter(keep, fields="n", where="here").map(document, fields="n", to="x", where="here", gives={"x": ("int32", (None,))})
+    return texts.drop("key").bucket_batch([4, 8, 13], size=2)
+
+
 PIPELINES: dict[str, tuple[hr.Pipeline, dict[str, Any]]] = {
     "filter": (filtered(), {}),
     "global": (numbers(50).filter(keep, fields="n", where="here").batch(global_size=6), {}),
     "few left": (numbers(60).filter(early, fields="n", where="here").batch(2), {}),
     "flat_map": (numbers(40).flat_map(several, fields="n", where="here", gives={"n": int}).lanes(6).batch(global_size=6), {}),
     "pack": (_documents().pack(16, global_size=6), {}),
+    "buckets in lanes": (in_buckets(numbers(160).lanes(LANES)), {}),
     "skip": (numbers(60).map(bad_at_7, fields="n", where="here", gives={"n": int}).batch(4), {"on_error": "skip", "max_errors": 60}),
 }
