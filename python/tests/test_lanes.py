@@ -4,137 +4,35 @@ import itertools
 import logging
 import os
 import random
+import subprocess
+import sys
+import wave
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
 import headrace as hr
+from conftest import cases, environment_of
 from films import ffmpeg
+from lane_compositions import Sums, check, in_turn, keep, numbers, total
 
 pytestmark = pytest.mark.usefixtures("one_engine")
 
-SEEDS = int(os.environ.get("HEADRACE_LANES", "400" if os.environ.get("HEADRACE_TESTS") == "whole" else "12"))
-
-
-def numbers(n, begin=0):
-    return hr.source([{"n": begin + i} for i in range(n)], gives={"n": int}, where="here")
-
-
-def keep(n):
-    return (n * 2654435761) % 7 > 2
-
-
-def several(n):
-    return [10 * n + i for i in range(n % 4)]
-
-
-def document(n):
-    return np.full(1 + n * 2654435761 % 13, n, np.int32)
-
-
-def total(batch):
-    return batch * 2
-
-
-class Sums:
-    """Sums of three, and what is left at the end."""
-
-    def __init__(self):
-        self.held = []
-
-    def accumulate(self, n):
-        self.held.append(int(n))
-        if len(self.held) == 3:
-            return self.flush()
-
-    def flush(self):
-        held, self.held = self.held, []
-        return {"n": sum(held)} if held else None
-
-    def state_dict(self):
-        return {"held": self.held}
-
-    def load_state_dict(self, state):
-        self.held = state["held"]
-
-
-def steps(draw):
-    """A pipeline of steps that hold, drop or make samples, drawn at random; of at most so many samples."""
-    p = numbers(draw.randrange(0, 90)).shuffle()
-    if draw.random() < 0.2:
-        p = hr.mix([(numbers(draw.randrange(1, 30), 2000).shuffle(), 0.7), (numbers(draw.randrange(1, 30), 3000), 0.3)])
-    elif draw.random() < 0.3:
-        p = hr.merge([p, numbers(draw.randrange(0, 40), 1000).shuffle()])
-    for _ in range(draw.randrange(1, 3)):
-        kind = draw.choice(["filter", "flat_map", "unbatch", "aggregate"])
-        if kind == "filter":
-            p = p.filter(keep, fields="n", where="here")
-        elif kind == "flat_map":
-            p = p.flat_map(several, fields="n", where="here", gives={"n": int})
-        elif kind == "aggregate":
-            p = p.aggregate(Sums, fields="n", where="here", gives={"n": int})
-        else:
-            p = p.batch(draw.randrange(1, 5)).map(total, fields="n", where="here", gives={"n": ("int64", (None,))}).unbatch()
-    return p
-
-
-def ended(p, draw):
-    """The pipeline with global batches at its end, their lanes, and whether those that are not full are dropped."""
-    lanes = draw.choice([1, 2, 4, 8, 12])
-    size = lanes * draw.randrange(1, 3)
-    drop = draw.random() < 0.3
-    if draw.random() < 0.5:
-        lanes = None
-    else:
-        p = p.lanes(lanes)
-    if draw.random() < 0.4:
-        p = p.map(document, fields="n", to="x", where="here", gives={"x": ("int32", (None,))}).pack(
-            16, global_size=size, drop_last=drop, fit=draw.choice(["best", "first", "wrap", "best-wrap"])
-        )
-    else:
-        p = p.batch(global_size=size, drop_last=drop)
-    return p, lanes or size, drop
-
-
-def agreed(steps):
-    """How ranks end an epoch: each with its last sample, or all with the same batch."""
-    return {"uneven": True} if steps is None else {"steps_per_epoch": steps}
-
-
-def run(p, world, cut=None, steps=None, states=None):
-    """The global batches of an epoch, put together of those of all ranks, and where these are then."""
-    ranks, after = [], []
-    for rank in range(world):
-        with p.loader(epochs=1, rank=rank, world_size=world, workers=1 + rank % 3, **agreed(steps)) as loader:
-            if states is not None:
-                loader.load_state_dict(states)
-            over = loader.state_dict()["epoch"] > 0  # the lanes of this rank have no more
-            ranks.append([] if over else [batch["n"].tolist() for batch in itertools.islice(loader, cut)])
-            after.append(loader.state_dict())
-    return [list(itertools.chain(*parts)) for parts in itertools.zip_longest(*ranks, fillvalue=[])], after
+SEEDS = int(os.environ.get("HEADRACE_LANES", cases(12, 400)))
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_global_batches_are_those_of_one_rank(seed):
-    draw = random.Random(seed)
-    p, lanes, drops = ended(steps(draw), draw)
-    if drops:
-        with p.loader(epochs=1) as loader:
-            one = [batch["n"].tolist() for batch in loader]
-        agree = len(one) or None
-    else:
-        one, agree = run(p, 1)[0], None
-    worlds = [w for w in (2, 4, 8) if lanes % w == 0] if drops else [w for w in (2, 3, 4, 5, 6, 8, 12) if w <= lanes]
-    if drops and not one:
-        return
-    for world in draw.sample(worlds, min(2, len(worlds))):
-        assert run(p, world, steps=agree)[0] == one
-        if len(one) > 1:
-            cut = draw.randrange(1, len(one))
-            before, states = run(p, world, cut, agree)
-            assert before == one[:cut]
-            assert run(p, draw.choice([1, *worlds]), None, agree, states)[0] == one[cut:]
+    check(seed, in_turn)
+
+
+@pytest.mark.parametrize("seed", range(cases(1, 40)))
+def test_global_batches_of_processes_are_those_of_one_rank(seed):
+    program = Path(__file__).with_name("lane_program.py")
+    done = subprocess.run([sys.executable, program, str(seed)], env=environment_of(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 class Passing:
@@ -348,37 +246,78 @@ def sequence(n):
 
 def in_buckets(p, **limits):
     p = p.filter(keep, fields="n", where="here").map(sequence, fields="n", to="x", where="here", gives={"x": ("int32", (None,))})
-    return p.bucket_batch([4, 8, 13], pad_to="longest", **limits)
+    return p.bucket_batch([4, 8, 13], **({} if "collate" in limits else {"pad_to": "longest"}), **limits)
+
+
+def from_the_left(samples):
+    longest = max(len(s["x"]) for s in samples)
+    padded = [np.pad(s["x"], (longest - len(s["x"]), 0)) for s in samples]
+    return {"n": np.array([s["n"] for s in samples]), "x": np.stack(padded)}
 
 
 def batches_of(loader, most=None):
-    return [(batch["n"].tolist(), batch["x"].tolist()) for batch in itertools.islice(loader, most)]
+    return [{name: value.tolist() for name, value in batch.items() if name != "key"} for batch in itertools.islice(loader, most)]
 
 
-@pytest.mark.parametrize("seed", range(max(2, SEEDS // 20)))
-def test_each_lane_makes_buckets_of_its_own(seed):
-    """However ranks divide the lanes, and wherever they are cut, also within a step: a batch of each lane, in turn."""
+COLLATED = {"collate": from_the_left, "where": "here"}
+BUCKETS = {  # with the limits of a lane's batch, where they are others
+    "size": ({"size": 3}, {}),
+    "global_size": ({"global_size": 16}, {"global_size": None, "size": 2}),
+    "tokens": ({"tokens": 26}, {}),
+    "size and tokens, dropped": ({"size": 4, "tokens": 20, "drop_last": True}, {}),
+    "collate": ({"size": 3} | COLLATED, {}),
+    "collate and tokens": ({"tokens": 26} | COLLATED, {}),
+    "collate, dropped": ({"global_size": 24, "drop_last": True} | COLLATED, {"global_size": None, "size": 3}),
+}
+
+
+@pytest.mark.parametrize("seed", range(max(1, SEEDS // 40)))
+@pytest.mark.parametrize("kind", BUCKETS)
+def test_each_lane_makes_buckets_of_its_own(kind, seed):
     draw = random.Random(seed)
-    n, (limits, of_lane) = (
-        draw.randrange(40, 90),
-        draw.choice([({"size": 3},) * 2, ({"global_size": 16}, {"size": 2}), ({"size": 4, "tokens": 20, "drop_last": True},) * 2]),
-    )
-    p = in_buckets(numbers(n).shuffle().lanes(8), **limits)
-    lanes = []
-    for lane in range(8):  # a lane is an eighth of the order
-        with in_buckets(numbers(n).shuffle().shard(lane, 8), **of_lane).loader(epochs=1) as loader:
-            lanes.append(batches_of(loader))
-    if limits.get("drop_last"):  # and a step without one of them is dropped
-        lanes = [of[: min(map(len, lanes))] for of in lanes]
+    source, (limits, of_lane) = numbers(draw.randrange(100, 160)).shuffle(), BUCKETS[kind]
+    lanes = [in_buckets(source.shard(lane, 8), **limits | of_lane) for lane in range(8)]  # a lane is an eighth of the order
+    check_buckets(draw, in_buckets(source.lanes(8), **limits), lanes, limits.get("drop_last"))
 
-    done, states, most = 0, None, max(map(len, lanes))
+
+@pytest.mark.parametrize("limits", [{"seconds": 0.26}, {"seconds": 0.2, "size": 3}])
+def test_each_lane_makes_buckets_of_seconds(sounds, limits):
+    def in_buckets(p):
+        return p.decode_audio(8000, "mono").bucket_batch([400, 800, 1300], pad_to="longest", **limits)
+
+    source = hr.files(sounds).shuffle()
+    check_buckets(random.Random(0), in_buckets(source.lanes(8)), [in_buckets(source.shard(lane, 8)) for lane in range(8)], False)
+
+
+@pytest.fixture(scope="module")
+def sounds(tmp_path_factory):
+    """Recordings of 20 to 160 milliseconds."""
+    root = tmp_path_factory.mktemp("sounds")
+    for i in range(60):
+        with wave.open(str(root / f"{i:02d}.wav"), "wb") as file:
+            file.setparams((1, 2, 8000, 0, "NONE", ""))
+            file.writeframes(np.full(160 + i * 2654435761 % 1120, 100 * i, "<i2").tobytes())
+    return str(root / "*.wav")
+
+
+def check_buckets(draw, p, lanes, drops):
+    """However ranks divide the lanes, and wherever they are cut, also within a step: a batch of each lane, in turn."""
+    alone = []
+    for lane in lanes:
+        with lane.loader(epochs=1) as loader:
+            alone.append(batches_of(loader))
+    assert max(map(len, alone)) > 1
+    if drops:  # and a step without one of them is dropped
+        alone = [of[: min(map(len, alone))] for of in alone]
+
+    done, states, most = 0, None, max(map(len, alone))
     while done < most:
-        world = draw.choice([1, 2, 4, 8] if limits.get("drop_last") else [1, 2, 3, 4, 5, 8])
-        agree = {"steps_per_epoch": most} if limits.get("drop_last") else {"uneven": True}
+        world = draw.choice([1, 2, 4, 8] if drops else [1, 2, 3, 4, 5, 8])
+        agree = {"steps_per_epoch": most} if drops else {"uneven": True}
         until, after, end = done + draw.randrange(1, 4), [], 0
         for rank in range(world):
             first, end = end, end + 8 // world + (rank < 8 % world)
-            want = [of[step] for step in range(done, until) for of in lanes[first:end] if step < len(of)]
+            want = [of[step] for step in range(done, until) for of in alone[first:end] if step < len(of)]
             cut = draw.randrange(len(want) + 1)
             with p.loader(epochs=1, rank=rank, world_size=world, workers=1 + rank % 2, **agree) as loader:
                 assert loader.accumulate == end - first
