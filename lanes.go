@@ -234,8 +234,8 @@ func (l listing) keyed(each func(key string, s *source.Listing)) {
 	}
 }
 
-// compiled returns the lanes for the compiler; nil: there are none. Ranks that agree count
-// batches, of which all have as many only after whole steps.
+// compiled returns the lanes for the compiler; nil: there are none. Ranks that agree
+// count batches, of which all have as many only after whole steps.
 func (l listing) compiled(d design) *compile.Lanes {
 	if !l.any() {
 		return nil

@@ -141,7 +141,8 @@ steps:
 	saveJSON(t, filepath.Join(folder, "state.json"), states[3])
 	var told inspectedState
 	got := invoke(t, folder, "inspect", "state.json", "--recipe", "r.yaml", "--json")
-	if err := json.Unmarshal([]byte(got.stdout), &told); err != nil || again == 0 || told.Again != again || told.Bytes == nil || *told.Bytes != bytes {
+	err := json.Unmarshal([]byte(got.stdout), &told)
+	if err != nil || again == 0 || told.Again != again || told.Bytes == nil || *told.Bytes != bytes {
 		t.Errorf("%+v, want %d samples of %d bytes", got, again, bytes)
 	}
 	got = invoke(t, folder, "inspect", "state.json", "--recipe", "r.yaml")

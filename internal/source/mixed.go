@@ -200,21 +200,6 @@ func (l *Listing) taking(epoch int) func(place int64) taken {
 	}
 }
 
-// Locate returns the function from a position of an epoch to the sample there: its source,
-// which is one of the mix's if l is a mix, and its index. It is for one goroutine. It is
-// nil if only a sampler could tell.
-func (l *Listing) Locate(epoch int) func(pos int64) (of *Listing, index int64) {
-	if l.Iterated() || l.sampled() {
-		return nil
-	}
-	share, take := l.Share(epoch), l.taking(epoch)
-	return func(pos int64) (*Listing, int64) {
-		place, _ := share.At(pos)
-		t := take(place)
-		return t.from, t.index
-	}
-}
-
 // passing goes through the samples of a source again and again.
 type passing struct {
 	of     *Listing

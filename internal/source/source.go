@@ -66,13 +66,6 @@ type Contents interface {
 	Fetch(ctx context.Context, w *core.Env, it *record.Record) (read int64, err error)
 }
 
-// Sized are contents that know how long samples are before these are read.
-type Sized interface {
-	Contents
-	// Size returns the bytes of a sample; false: they are not known.
-	Size(index int64) (bytes int64, known bool)
-}
-
 // mixture is contents whose samples are those of other listings.
 type mixture interface {
 	Contents

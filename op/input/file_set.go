@@ -192,14 +192,14 @@ func (f *FileSet) Fetch(ctx context.Context, w *core.Env, it *record.Record) (in
 	return n, err
 }
 
-// Size implements [source.Sized]. What steps read of files by their paths is not known,
-// and other machines are not asked.
+// Size implements [source.Sized]. Steps that open files by their paths read any part of
+// them, and other machines are not asked.
 func (f *FileSet) Size(index int64) (bytes int64, known bool) {
 	path := f.Table.Path(int(index))
 	if _, _, away := store.Scheme(path); f.closed || away {
 		return 0, false
 	}
-	o, err := store.Local{}.Stat(context.Background(), path)
+	o, err := store.Stat(context.Background(), "", path)
 	return o.Size, err == nil
 }
 

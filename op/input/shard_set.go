@@ -196,7 +196,7 @@ func (s *ShardSet) read(ctx context.Context, w *core.Env, it *record.Record) (in
 	return n, nil
 }
 
-// Size implements [source.Sized]: it is what is read of a sample, unpacked.
+// Size implements [source.Sized]: the bytes of the fields that are read, unpacked.
 func (s *ShardSet) Size(index int64) (bytes int64, known bool) {
 	var p shard.Place
 	err := s.reader.Locate(index, &p)
