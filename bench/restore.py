@@ -1,13 +1,18 @@
 """Measures how long a loader takes to its next batch: at an epoch's start, and at a state deep in it.
 
 PYTHONPATH=python/src python bench/restore.py [samples]
+
+Samples that a step held come again. What they take is estimated by the rate at which the loader went through the epoch;
+"besides" is what is left of a restore without it.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -39,12 +44,30 @@ def documents() -> hr.Pipeline:
     return numbers(SAMPLES).map(document, fields="n", to="tokens", where="here", gives={"tokens": ("int32", (None,))}).drop("n")
 
 
+def lines(n: int) -> str:
+    """A file of documents, in lines of JSON."""
+    folder.append(tempfile.TemporaryDirectory())
+    path = Path(folder[0].name) / "documents.jsonl"
+    with path.open("w") as file:
+        for i in range(n):
+            file.write(json.dumps({"tokens": document(i).tolist()}) + "\n")
+    return str(path)
+
+
+folder: list[tempfile.TemporaryDirectory] = []  # removed at the end
+
+
+def of_lines() -> hr.Pipeline:
+    return hr.read(lines(SAMPLES // 4), fields={"tokens": ("tokens", ("int32", (None,)))}).shuffle()
+
+
 PIPELINES = {
     "batch": numbers(SAMPLES).batch(global_size=256),
     "mix of 100": hr.mix([(numbers(SAMPLES // 100), 1.0 + i % 7) for i in range(100)], until=SAMPLES).batch(global_size=256),
     "filter, 64 lanes": numbers(SAMPLES).filter(long_enough, fields="n", where="here").lanes(64).batch(global_size=256),
     "pack, 1 lane": documents().lanes(1).pack(2048, global_size=64),
     "pack, 64 lanes": documents().lanes(64).pack(2048, global_size=64),
+    "pack of JSON, 64": of_lines().lanes(64).pack(2048, global_size=64),
 }
 
 
@@ -66,9 +89,9 @@ def used(engine: int) -> float:
     return time.process_time() + (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def least(pipeline: hr.Pipeline, state: dict | None) -> str:
+def least(pipeline: hr.Pipeline, state: dict | None) -> tuple[float, float]:
     times = [first(pipeline, state) for _ in range(TRIES)]
-    return f"{min(wall for wall, _ in times):10.0f}{statistics.median(cpu for _, cpu in times):8.0f}"
+    return min(wall for wall, _ in times), statistics.median(cpu for _, cpu in times)
 
 
 def again(state: dict) -> int:
@@ -83,15 +106,27 @@ def again(state: dict) -> int:
 def main() -> None:
     keep = hr.source(range(4)).batch(1).loader()  # so that all loaders share one engine
     print(f"{SAMPLES:,} samples, resumed after {DEEP:.0%}; milliseconds: the least of {TRIES}, and the median of the CPU")
-    print(f"{'':18}{'start':>10}{'CPU':>8}{'resumed':>10}{'CPU':>8}{'read again':>12}{'state, KB':>11}")
+    print(f"{'':18}{'start':>8}{'CPU':>6}{'resumed':>9}{'CPU':>6}{'read again':>12}{'takes':>7}{'besides':>9}{'state, KB':>11}")
     for name, pipeline in PIPELINES.items():
         with pipeline.loader(epochs=1) as loader:
+            begin, deep = time.monotonic(), 0
             for _ in loader:
                 state = loader.state_dict()
-                if sum(done(source) for source in state["sources"].values()) > DEEP * SAMPLES:
+                deep = sum(done(source) for source in state["sources"].values())
+                if deep > DEEP * samples(state):
                     break
-        print(f"{name:18}{least(pipeline, None)}{least(pipeline, state)}{again(state):12,}{len(str(state)) / 1e3:11.1f}")
+            takes = again(state) * (time.monotonic() - begin) * 1e3 / deep
+        (start, start_cpu), (resumed, resumed_cpu) = least(pipeline, None), least(pipeline, state)
+        print(
+            f"{name:18}{start:8.0f}{start_cpu:6.0f}{resumed:9.0f}{resumed_cpu:6.0f}{again(state):12,}{takes:7.0f}"
+            f"{max(0, resumed - takes):9.0f}{len(str(state)) / 1e3:11.1f}"
+        )
     keep.close()
+
+
+def samples(state: dict) -> int:
+    """Samples of the epoch: lanes of a source have its number."""
+    return sum({name.partition("@")[0]: source["samples"] for name, source in state["sources"].items()}.values())
 
 
 def done(source: dict) -> int:
