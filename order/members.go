@@ -10,26 +10,42 @@ import (
 type Members struct {
 	words  []uint64 // a bit for each number
 	before []int64  // members before each run of words; then how many there are
+	runs   []int32  // the run of each member whose number is a multiple of step; then the last run
 }
 
 // A run is so many words that finding a member in one costs less than finding the run.
 const wordsOfRun = 8
 
+// step is how many members are found from one place in runs: those of a run in which all
+// numbers are members.
+const step = 64 * wordsOfRun
+
 // MembersOf returns the numbers below n for which is reports true.
 func MembersOf(n int64, is func(i int64) bool) *Members {
-	m := &Members{words: make([]uint64, (max(n, 0)+63)/64)}
+	words := make([]uint64, (max(n, 0)+63)/64)
 	for i := range n {
 		if is(i) {
-			m.words[i/64] |= 1 << (i % 64)
+			words[i/64] |= 1 << (i % 64)
 		}
 	}
+	return MembersIn(words)
+}
+
+// MembersIn returns the numbers whose bits are set, of 64 in each word. The words are the
+// result's from then on.
+func MembersIn(words []uint64) *Members {
+	m := &Members{words: words}
 	count := int64(0)
-	for k, w := range m.words {
+	for k, w := range words {
 		if k%wordsOfRun == 0 {
 			m.before = append(m.before, count)
 		}
 		count += int64(bits.OnesCount64(w))
+		for int64(len(m.runs))*step < count {
+			m.runs = append(m.runs, int32(k/wordsOfRun))
+		}
 	}
+	m.runs = append(m.runs, int32(max(0, len(m.before)-1)))
 	m.before = append(m.before, count)
 	return m
 }
@@ -39,7 +55,8 @@ func (m *Members) Len() int64 { return m.before[len(m.before)-1] }
 
 // At returns member k, from 0. Like an index into a slice, k outside panics.
 func (m *Members) At(k int64) int64 {
-	run := sort.Search(len(m.before), func(i int) bool { return m.before[i] > k }) - 1
+	near := m.before[m.runs[k/step] : m.runs[k/step+1]+1]
+	run := int(m.runs[k/step]) + sort.Search(len(near), func(i int) bool { return near[i] > k }) - 1
 	k -= m.before[run]
 	for i := run * wordsOfRun; ; i++ {
 		w := m.words[i]
@@ -56,9 +73,31 @@ func (m *Members) At(k int64) int64 {
 
 // Each implements [Sequence].
 func (m *Members) Each(all []int64) {
+	last := int64(-2)
 	for i, k := range all {
-		all[i] = m.At(k)
+		if all[i] = -1; k == last+1 {
+			all[i] = m.soonAfter(all[i-1])
+		}
+		if all[i] < 0 {
+			all[i] = m.At(k)
+		}
+		last = k
 	}
+}
+
+// soonAfter returns the member after a number, if it is in one of the next words; -1: it
+// is not.
+func (m *Members) soonAfter(i int64) int64 {
+	word := int(i / 64)
+	w := m.words[word] &^ (1<<(i%64+1) - 1)
+	for ends := min(word+wordsOfRun, len(m.words)-1); w == 0 && word < ends; {
+		word++
+		w = m.words[word]
+	}
+	if w == 0 {
+		return -1
+	}
+	return int64(word)*64 + int64(bits.TrailingZeros64(w))
 }
 
 // Below returns how many of them are below i.

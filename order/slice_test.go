@@ -77,7 +77,7 @@ func TestRangesAtTheEndsOfNumbers(t *testing.T) {
 
 func TestMembers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.Int64Range(0, 2000).Draw(t, "n")
+		n := rapid.OneOf(rapid.Int64Range(0, 2000), rapid.Int64Range(0, 20_000)).Draw(t, "n")
 		key := order.NewKey(rapid.Uint64().Draw(t, "seed"), 0, 0, 0)
 		share := rapid.SampledFrom([]float64{0, 0.001, 0.1, 0.5, 0.99, 1}).Draw(t, "share")
 		var want []int64
@@ -94,6 +94,13 @@ func TestMembers(t *testing.T) {
 			if got := m.At(int64(k)); got != i || m.Below(i) != int64(k) || m.Below(i+1) != int64(k+1) {
 				t.Fatalf("member %d is %d, want %d; %d are below it", k, got, i, m.Below(i))
 			}
+		}
+		all := make([]int64, len(want))
+		for k := range all {
+			all[k] = int64(k)
+		}
+		if m.Each(all); !slices.Equal(all, want) {
+			t.Fatal("together they are not what each is")
 		}
 		if m.Below(0) != 0 || m.Below(n) != m.Len() || m.Below(n+100) != m.Len() {
 			t.Fatal("ends")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/order"
@@ -60,7 +61,10 @@ func (l *Lister) Read(ctx context.Context, r recipe.Recipe, scanned func(done, a
 			continue
 		}
 		noted = true
+		var m argument.Mistake
 		switch _, err := l.find(ctx, s.Name, in, scanning); {
+		case errors.As(err, &m):
+			return noted, &recipe.Error{Step: i, Name: s.Name, Path: argument.Join("args", m.Path), Err: m.Err}
 		case errors.Is(err, shard.ErrNoField):
 			return noted, &recipe.Error{Step: i, Name: s.Name, Path: "args.fields", Err: err}
 		case err != nil:
@@ -110,6 +114,11 @@ func (l *Lister) List(ctx context.Context, p fuse.Plan, rank, world int) (all []
 		}
 
 		s.Key, s.Samples = s.Contents.Key, s.Contents.Len()
+		if c, ok := s.Contents.(Chosen); ok {
+			if rows := c.Chosen(); rows != nil {
+				s.Choose(f.Name, rows)
+			}
+		}
 		for _, o := range f.Orders {
 			if err := o.Args.(Orderer).Order(s, o); err != nil {
 				return nil, nil, err

@@ -16,6 +16,7 @@ import (
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/where"
 )
 
 var _ = Ops.Add(recipe.NewOp[ReadShards]("read", recipe.Source,
@@ -25,6 +26,7 @@ var _ = Ops.Add(recipe.NewOp[ReadShards]("read", recipe.Source,
 type ReadShards struct {
 	From     Shards       `json:"from,omitzero" required:"true" example:"\"train-{000000..001281}.tar\""`
 	Fields   FieldsFrom   `json:"fields,omitzero" example:"{\"bytes\": \"jpg\", \"label\": \"cls\"}"`
+	Rows     string       `json:"rows,omitempty" example:"\"age > 3 and country in ('de', 'fr')\""`
 	Format   string       `json:"format,omitempty" example:"tar" doc:"the files' format; by default told from their contents or names"`
 	Errors   string       `json:"errors,omitempty" choices:"strict,replace"`
 	Root     recipe.Path  `json:"root,omitempty" doc:"where relative names start; by default the engine's current directory"`
@@ -40,6 +42,8 @@ func (*ReadShards) Docs() map[string]string {
 			"of JSON, \"jpg;png\" for the first that exists, or [name, type], with a type as for gives of map; " +
 			"[name, type, value] with the value for null, and [name, \"is_null\"] whether it is null; or a list of names. " +
 			"By default everything; in tar files images are \"bytes\" then, and cls is \"label\"",
+		"rows": "which samples come: those of which an expression about columns is true, such as " +
+			"age > 3 and country in ('de', 'fr')",
 		"errors": "text that is not UTF-8: strict, the default: bad samples; replace: U+FFFD, as in Python",
 		"gives":  "the fields' types, if known without reading the files; by default read from them",
 	}
@@ -71,7 +75,10 @@ func (r ReadShards) Identity(recipe.Recipe) recipe.Args {
 	if len(names) > 1 { // it may be long
 		names = Shards{recipe.Path(hex.EncodeToString(h.Sum(nil)))}
 	}
-	return &ReadShards{From: names, Fields: r.Fields, Format: r.Format, Errors: r.Errors, MaxBytes: r.MaxBytes}
+	if e, err := where.Parse(r.Rows); err == nil { // blanks and quotes do not matter
+		r.Rows = e.String()
+	}
+	return &ReadShards{From: names, Fields: r.Fields, Rows: r.Rows, Format: r.Format, Errors: r.Errors, MaxBytes: r.MaxBytes}
 }
 
 // Check implements [recipe.Args]. The schema is nil before the files are read.
@@ -79,6 +86,11 @@ func (r *ReadShards) Check(sample.Schema) (sample.Schema, error) {
 	errs := []error{r.checkFrom(), r.Fields.Check(), r.Gives.Check(nil), recipe.CheckTextErrors(r.Errors)}
 	if r.Root != "" && (r.Root[0] != '/' || r.Root.Check() != nil) {
 		errs = append(errs, recipe.Wrong("root", "is %q: must be the absolute path of a folder", string(r.Root)))
+	}
+	if r.Rows != "" {
+		if _, err := where.Parse(r.Rows); err != nil {
+			errs = append(errs, recipe.Wrong("rows", "%w", err))
+		}
 	}
 	if r.MaxBytes < 0 {
 		errs = append(errs, recipe.Wrong("max_bytes", "is %d: must be at least 1", r.MaxBytes))

@@ -45,6 +45,7 @@ func TestMistakesOfRead(t *testing.T) {
 		`{"from":"a","fields":{"":"b"}}`:                 "has a field without a name",
 		`{"from":"a","fields":{"b":""}}`:                 `does not say what "b" is`,
 		`{"from":"a","fields":["b","b"]}`:                `has two fields "b"`,
+		`{"from":"a","rows":"age >> 3"}`:                 `rows has ">" where a column or a value must be`,
 		`{"from":"a","root":"b"}`:                        "must be the absolute path of a folder",
 		`{"from":"a","max_bytes":-1}`:                    "must be at least 1",
 		`{"from":"a","gives":{"key":{"dtype":"int64"}}}`: "that is the name of a sample, which is text",
@@ -71,6 +72,10 @@ func TestIdentityOfRead(t *testing.T) {
 	fields := read(t, `{"from":"/data/train-{0..9}.tar","fields":{"label":"json.label"}}`)
 	if one.Fingerprint() != moved.Fingerprint() || one.Fingerprint() == other.Fingerprint() || one.Fingerprint() == fields.Fingerprint() {
 		t.Error("fingerprints")
+	}
+	rows := func(text string) string { return read(t, `{"from":"/data/a.parquet","rows":"`+text+`"}`).Fingerprint() }
+	if rows("a>1 and b in ['x']") != rows("(1 < a) and b in ('x',)") || rows("a > 1") == rows("a > 2") {
+		t.Error("the fingerprint is not that of the rows")
 	}
 	if read(t, `{"from":"/data/birds"}`).Fingerprint() != read(t, `{"from":"/mnt/copy"}`).Fingerprint() {
 		t.Error("the fingerprint of a folder depends on its name")

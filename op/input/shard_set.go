@@ -11,13 +11,16 @@ import (
 	"github.com/headrace/headrace/budget"
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/internal/source"
+	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/op/python"
+	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/where"
 	"github.com/headrace/headrace/tensor"
 )
 
@@ -27,6 +30,7 @@ type ShardSet struct {
 	Room func(bytes int64) bool // reserves memory for decoded rows, if there is so much; nil: there is none
 
 	args    *ReadShards
+	rows    *order.Members // that come; nil: all
 	columns []shard.Column
 	reader  *shard.Reader
 	at      []record.Column // of columns
@@ -55,6 +59,10 @@ func openShards(ctx context.Context, args *ReadShards, o shard.Options) (*ShardS
 		return nil, err
 	}
 	s := &ShardSet{Set: set, args: args}
+	if err := s.chooseRows(ctx); err != nil {
+		set.Close()
+		return nil, err
+	}
 	if err := s.choose(ctx); err != nil {
 		set.Close()
 		return nil, err
@@ -62,12 +70,41 @@ func openShards(ctx context.Context, args *ReadShards, o shard.Options) (*ShardS
 	return s, nil
 }
 
+// chooseRows settles which samples come.
+func (s *ShardSet) chooseRows(ctx context.Context) (err error) {
+	if s.args.Rows == "" {
+		return nil
+	}
+	s.rows, err = s.Set.Choose(ctx, s.args.Rows, s.args.MaxBytes)
+	switch wrong := (*where.Error)(nil); {
+	case errors.As(err, &wrong):
+		return recipe.Wrong("rows", "%w", err)
+	case err != nil:
+		return err
+	case s.rows.Len() == 0 && s.Set.Len() > 0:
+		return recipe.Wrong("rows", "is true of none of %s: %s; a source needs at least one",
+			words.Plural(s.Set.Len(), "sample"), s.args.Rows)
+	}
+	return nil
+}
+
+// lacks reports whether a sample that comes has no value of a column.
+func (s *ShardSet) lacks(ctx context.Context, name string) (bool, error) {
+	if s.rows == nil {
+		return true, nil
+	}
+	null := where.Null{Column: where.Name{Text: name}}
+	all, err := s.Set.Choose(ctx, "("+s.args.Rows+") and "+null.String(), s.args.MaxBytes)
+	return err != nil || all.Len() > 0, ctx.Err()
+}
+
 // choose settles which fields are read, and as what.
 func (s *ShardSet) choose(ctx context.Context) error {
 	fields := s.args.Fields
 	if fields == nil {
 		var err error
-		if fields, err = UsualFields(s.Set); err != nil {
+		lacks := func(name string) (bool, error) { return s.lacks(ctx, name) }
+		if fields, err = usualFields(s.Set, lacks); err != nil {
 			return err
 		}
 	}
@@ -102,6 +139,14 @@ func (s *ShardSet) choose(ctx context.Context) error {
 // Len implements [source.Contents].
 func (s *ShardSet) Len() int64 { return s.Set.Len() }
 
+// Chosen implements [source.Chosen].
+func (s *ShardSet) Chosen() source.Selection {
+	if s.rows == nil {
+		return nil
+	}
+	return s.rows
+}
+
 // Blocks are where blocks of neighbours begin, of at least so many samples; nil: any
 // sample is read by itself.
 func (s *ShardSet) Blocks(least int64) ([]int64, error) { return s.reader.Blocks(least) }
@@ -131,7 +176,7 @@ func (s *ShardSet) Close() { s.Set.Close() }
 
 // Again implements [source.Found].
 func (s *ShardSet) Again() source.Contents {
-	return &ShardSet{Set: s.Set, args: s.args, columns: s.columns, reader: s.reader}
+	return &ShardSet{Set: s.Set, args: s.args, rows: s.rows, columns: s.columns, reader: s.reader}
 }
 
 // Digest implements [source.Digested].
@@ -214,6 +259,9 @@ func (s *ShardSet) Columns(w *core.Env, columns []record.Column, near int64) (op
 			return nil, false
 		}
 		of = append(of, k)
+	}
+	if all := s.Set.Len(); s.rows != nil && near > 0 { // there are others between those that come
+		near = int64(min(float64(near)*float64(all)/float64(s.rows.Len()), float64(all)))
 	}
 	var rows *shard.Rows
 	if bytes := near * int64(s.reader.RowBytes(of)); bytes > 0 && s.Room != nil && s.Room(bytes) {

@@ -21,7 +21,13 @@ var pictures = []string{"jpg", "jpeg", "png", "webp"}
 // WebDataset are called as other operations have them. A column that cannot be read, or
 // that not all samples have, is an error: nothing is left out without a word. The fields
 // that can be read together come with it.
-func UsualFields(set *shard.Dataset) (all FieldsFrom, err error) {
+func UsualFields(set *shard.Dataset) (FieldsFrom, error) {
+	return usualFields(set, func(string) (bool, error) { return true, nil })
+}
+
+// usualFields is UsualFields of some of the samples. Lacks tells whether one of these has
+// no value of a field that some sample lacks.
+func usualFields(set *shard.Dataset, lacks func(name string) (bool, error)) (all FieldsFrom, err error) {
 	schema, err := set.Schema()
 	if err != nil {
 		return nil, err
@@ -44,6 +50,17 @@ func UsualFields(set *shard.Dataset) (all FieldsFrom, err error) {
 	gaps, err := gapsOf(set)
 	if err != nil {
 		return nil, err
+	}
+	for name, g := range gaps {
+		if !g.missing {
+			continue
+		}
+		switch still, err := lacks(name); {
+		case err != nil:
+			return nil, err
+		case !still:
+			delete(gaps, name)
+		}
 	}
 	for _, f := range schema {
 		// A suffix that only some samples have is no gap if the others have another one.

@@ -78,6 +78,39 @@ func (r *Numbers) None(n, i, f int) int {
 	return -1
 }
 
+// Nones has a bit for each of the first n samples from i on, 64 at most, that has none of
+// number f of Ints.
+func (r *Numbers) Nones(n, i, f int) uint64 { return r.nones(n, i, f) }
+
+// NoFloats is Nones of those of Floats.
+func (r *Numbers) NoFloats(n, i, f int) uint64 { return r.nones(n, i, len(r.ints)+f) }
+
+func (r *Numbers) nones(n, i, f int) (all uint64) {
+	if r.at[f] < 0 {
+		return 0
+	}
+	p := &r.none[r.at[f]]
+	if p.width == 0 && p.least == 0 {
+		return 0
+	}
+	for k := range n {
+		if p.at(i%groupSize+k) != 0 {
+			all |= 1 << k
+		}
+	}
+	return all
+}
+
+// Bounds returns numbers between which number f of Ints is, of all samples of the group
+// that Seek has found.
+func (r *Numbers) Bounds(f int) (least, most int64) {
+	p := &r.ints[f]
+	if most = p.least + int64(uint64(1)<<p.width-1); p.width > 62 || most < p.least {
+		most = math.MaxInt64
+	}
+	return p.least, most
+}
+
 // Floats sets dst to number f of Floats, as Ints does.
 func (r *Numbers) Floats(dst []float64, i, f int) {
 	b := r.floats[8*(r.n*f+i%groupSize):]

@@ -33,14 +33,21 @@ func compareNumbers(t *testing.T, s *Segment, numbers *Numbers, from, n int) {
 	ints, floats := make([]int64, n), make([]float64, n)
 	for f := range s.Ints {
 		numbers.Ints(ints, from, f)
+		if least, most := numbers.Bounds(f); least > slices.Min(ints) || most < slices.Max(ints) {
+			t.Fatalf("number %d of samples from %d on is not from %d to %d", f, from, least, most)
+		}
 		first := -1
 		for k := range n {
 			want, err := s.Int(from+k, f)
 			if err != nil || ints[k] != want {
 				t.Fatalf("number %d of sample %d: %d, want %d, %v", f, from+k, ints[k], want, err)
 			}
-			if none, _ := s.None(from+k, f); none && first < 0 {
+			none, _ := s.None(from+k, f)
+			if none && first < 0 {
 				first = k
+			}
+			if numbers.Nones(n, from, f)>>k&1 == 1 != none {
+				t.Fatalf("whether sample %d has none of number %d: %v", from+k, f, !none)
 			}
 		}
 		if got := numbers.None(n, from, f); got != first {
@@ -53,8 +60,12 @@ func compareNumbers(t *testing.T, s *Segment, numbers *Numbers, from, n int) {
 			if want, err := s.Float(from+k, f); err != nil || math.Float64bits(want) != math.Float64bits(floats[k]) {
 				t.Fatalf("float %d of sample %d: %v, want %v, %v", f, from+k, floats[k], want, err)
 			}
+			if none, _ := s.NoFloat(from+k, f); numbers.NoFloats(n, from, f)>>k&1 == 1 != none {
+				t.Fatalf("whether sample %d has none of float %d: %v", from+k, f, !none)
+			}
 		}
 	}
+	comparePlaces(t, s, from, n)
 	keyed := false
 	for k := range n {
 		want, _ := s.Key(from+k, nil)
@@ -65,6 +76,27 @@ func compareNumbers(t *testing.T, s *Segment, numbers *Numbers, from, n int) {
 	}
 	if keyed && numbers.Keyless() {
 		t.Fatalf("samples from %d on have keys", from)
+	}
+}
+
+// comparePlaces compares the parts of each field in a group with those of each sample.
+func comparePlaces(t *testing.T, s *Segment, from, n int) {
+	t.Helper()
+	var all [GroupSize]Part
+	for f := range s.Fields {
+		if err := s.PartsOf(from, f, &all); err != nil {
+			t.Fatal(err)
+		}
+		for k := range n {
+			parts, _ := s.Parts(from+k, nil)
+			want := Part{Field: -1}
+			if at := slices.IndexFunc(parts, func(p Part) bool { return p.Field == f }); at >= 0 {
+				want = parts[at]
+			}
+			if got := all[(from+k)%GroupSize]; got.Field != want.Field || got.Field >= 0 && got != want {
+				t.Fatalf("field %d of sample %d: %v, want %v", f, from+k, got, want)
+			}
+		}
 	}
 }
 
@@ -90,9 +122,16 @@ func TestNumbersOfDamagedSegments(t *testing.T) {
 			for f := range s.Ints {
 				numbers.Ints(make([]int64, left), i, f)
 				numbers.None(left, i, f)
+				numbers.Nones(left, i, f)
+				numbers.Bounds(f)
 			}
 			for f := range s.Floats {
 				numbers.Floats(make([]float64, left), i, f)
+				numbers.NoFloats(left, i, f)
+			}
+			for f := range s.Fields {
+				var parts [GroupSize]Part
+				_ = s.PartsOf(i, f, &parts)
 			}
 		}
 	}

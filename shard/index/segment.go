@@ -790,6 +790,50 @@ func (s *Segment) Parts(i int, into []Part) ([]Part, error) {
 	return into, nil
 }
 
+// GroupSize is how many samples are in a group, as [Numbers.Seek] finds them.
+const GroupSize = groupSize
+
+// PartsOf sets into to the parts of one field that the samples have which are in the
+// group of sample i. That of a sample without it has the field -1.
+func (s *Segment) PartsOf(i, field int, into *[GroupSize]Part) error {
+	c, _, n, err := s.group(i)
+	if err != nil {
+		return err
+	}
+	var room [8]column
+	shapes, end, columns := s.columnsOf(&c, n, room[:0])
+	if c.bad {
+		return ErrDamaged
+	}
+	byField := make([]*column, len(s.Fields))
+	for j := range columns {
+		byField[columns[j].field] = &columns[j]
+	}
+	for j := range n {
+		into[j] = Part{Field: -1}
+		shape := shapes.at(j)
+		if shape < 0 || shape >= int64(len(s.shapes)) {
+			return ErrDamaged
+		}
+		for _, f := range s.shapes[shape] {
+			if s.columns && f != field {
+				continue // where it is, the others do not say
+			}
+			if byField[f] == nil {
+				return ErrDamaged
+			}
+			at, size, ok := s.next(byField[f], &end)
+			if !ok {
+				return ErrDamaged
+			}
+			if f == field {
+				into[j] = Part{f, at, size}
+			}
+		}
+	}
+	return nil
+}
+
 // partsOfOneShape is Parts where all samples have the same fields, one after the other in
 // the file: nearly always.
 func (s *Segment) partsOfOneShape(end int64, columns []column, k int, into []Part) ([]Part, error) {

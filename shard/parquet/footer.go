@@ -102,6 +102,7 @@ type chunk struct {
 	packed    int64 // bytes of all pages with their headers
 	data      int64 // where its first data page is
 	dict      int64 // where its dictionary is; 0: nothing is said
+	bounds    bounds
 }
 
 const magic = "PAR1"
@@ -320,6 +321,8 @@ func (c *chunk) readMetadata(t *thrift) {
 			c.data = t.int()
 		case 11:
 			c.dict = t.int()
+		case 12:
+			c.bounds.read(t)
 		default:
 			t.skip(kind)
 		}

@@ -63,6 +63,7 @@ func TestEveryByteWrong(t *testing.T) {
 				if b, err := scanned(bad); err == nil {
 					_ = readEverything(b, bad)
 				}
+				_, _ = Format{}.Bounds(file{bad}, "text")
 			}
 		}
 	}

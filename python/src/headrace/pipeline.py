@@ -116,6 +116,7 @@ def read(
     source: Path | Iterable[Path],
     *,
     fields: Mapping[str, str | tuple[str, Any] | tuple[str, Any, Any]] | Some | None = None,
+    rows: str | None = None,
     format: str | None = None,
     errors: Literal["strict", "replace"] = "strict",
     seed: int = 0,
@@ -134,6 +135,8 @@ def read(
             `(str, (None,))` for a list of text. A third member is the value for null, as in `("age", "float32", 0)`, and
             `("age", "is_null")` is whether it is null: [Types](your-data.md#types). Or just the names to keep. By default everything;
             in tar files images are `bytes` then, and `cls` is `label`. `headrace inspect FILE` lists the names.
+        rows: which samples come, by an expression about their columns, such as `"age > 3 and country in ('de', 'fr')"`: comparisons, `in`,
+            `is null`, `and`, `or`, `not`. The columns need not be in `fields`. By default all: [Rows](your-data.md#rows).
         format: the files' format, such as `"tar"`; by default told from their contents or names.
         errors: text that is not UTF-8: `"strict"`: a bad sample; `"replace"`: U+FFFD, as `bytes.decode(errors="replace")` has it, also in
             names of columns and members. Fields of `bytes` and the names of files stay as they are.
@@ -144,7 +147,7 @@ def read(
     """
     from ._recipe.read import read_arguments
 
-    args = read_arguments(source, fields, format, errors)
+    args = read_arguments(source, fields, format, errors, rows)
     args["root"] = os.fsdecode(os.getcwdb())
     return Pipeline(integer("seed", seed), (Step({"read": args}),), formats.NUMPY)
 

@@ -17,12 +17,18 @@ STRICT = "strict"  # a word of Python's own
 IS_NULL = "is_null"
 
 
-def read_arguments(source: Any, fields: Any, format: Any, errors: Any = STRICT) -> dict[str, Any]:
+def read_arguments(source: Any, fields: Any, format: Any, errors: Any = STRICT, rows: Any = None) -> dict[str, Any]:
     """The arguments of the step read, without root."""
     several = not isinstance(source, (str, bytes, os.PathLike)) and hasattr(source, "__iter__")
     given: dict[str, Any] = {"from": [path_text(one) for one in source] if several else path_text(source)}
     if fields is not None:
         given["fields"] = fields_from("read", fields)
+    if rows is not None:
+        if not isinstance(rows, str) or not rows.strip():
+            raise RecipeError(
+                f'headrace: read: rows is {rows!r}: must be an expression about columns in text, such as "age > 3", or None for all rows'
+            )
+        given["rows"] = rows
     if format is not None:
         if not isinstance(format, str):
             raise RecipeError(f"headrace: read: format is {format!r}: must be the name of a format, such as 'tar'")
