@@ -106,6 +106,11 @@ func (c *caller) serve() {
 			q.Refuse(&fn.backlog, err)
 			continue
 		}
+		if err == nil && k.installed.random && c.jobs[0].Of.Call.Run != nil {
+			c.pack.Close()
+			q.Complete(c.jobs[0], ErrApart)
+			continue
+		}
 		if err == nil && k.all && c.loop == nil { // the function is async: the event loop has callers for it now
 			c.pack.Close()
 			q.PutBack(c.jobs)
@@ -121,7 +126,7 @@ func (c *caller) serve() {
 			return
 		}
 		c.pack.Close()
-		each := time.Since(c.began) / time.Duration(len(c.jobs))
+		each := time.Since(c.began) / time.Duration(c.pack.Calls())
 		if c.loop == nil && fn.interpreter.Own() == nil {
 			fn.took(each)
 		}

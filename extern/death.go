@@ -123,6 +123,10 @@ func (c *caller) outcome(d *death, i int) error {
 		return err
 	}
 
+	if j.Of.Call.Run != nil {
+		return ErrApart // each sample has its own chances
+	}
+
 	if d.limited != nil {
 		late := d.limited == c && (single || d.limitedItem == i)
 		if late && (d.alone || j.Suspect) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,7 +21,8 @@ type Pool struct {
 	o        Options // with all that they leave open
 	function function
 	workers  *Workers
-	own      bool // the workers are its own
+	own      bool       // the workers are its own
+	turn     sync.Mutex // of Gather
 
 	calls atomic.Int64 // that have come back
 	time  atomic.Int64 // ns that they took
@@ -208,6 +210,9 @@ func (p *Pool) Beside() bool {
 func (p *Pool) check(c *Call) error {
 	if c.Flush {
 		return nil
+	}
+	if c.Run != nil {
+		return p.checkRun(c)
 	}
 	if p.o.Kind == Collate && c.Rows < 1 {
 		return fmt.Errorf("extern: %s got %d samples: must be at least one", p.o.Stage, c.Rows)

@@ -53,6 +53,9 @@ type LinkStats = chain.Stats
 // Call is one sample's way through a function.
 type Call = pack.Call
 
+// Column is memory for a field of the results of Call.Run.
+type Column = pack.Column
+
 // Value is a value of a sample on its way to a worker or from one. Arrays are contiguous.
 type Value = pack.Value
 

@@ -30,6 +30,10 @@ func Stop(err error) error { return failure.Stop(err) }
 // that says that the machine lacks something. See [Policy].
 func Stops(err error) bool { return failure.Stops(err) }
 
+// Within says which position has failed of an item that stands for several ([Spanning]):
+// the n-th, counted from 0. It is that of the [StageError].
+func Within(err error, n int64) error { return failure.Within(err, n) }
+
 // Fatal makes an error one that ends the run, whatever the policy.
 func Fatal(err error) error { return failure.Fatal(err) }
 

@@ -427,7 +427,7 @@ func (r *Run[T]) failure(why *failure.Failure, what *progress.Lineage) error {
 	e := &StageError{Stage: why.From.Stage, Epoch: r.epoch(), Pos: -1, Err: why.Err}
 	what.Outputs(func(s progress.Range, numbers []int64) {
 		if e.Pos < 0 {
-			e.Source, e.Pos, e.Output = r.progress.Source(s.Lo), progress.PositionOf(s.Lo), slices.Clone(numbers)
+			e.Source, e.Pos, e.Output = r.progress.Source(s.Lo), progress.PositionOf(s.Lo)+failure.PlaceOf(why.Err), slices.Clone(numbers)
 		}
 	})
 	return e

@@ -2,6 +2,7 @@ package pipe_test
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 	"testing"
@@ -25,6 +26,27 @@ func stretches(all, each int64) pipe.Source[*stretch] {
 			}
 		}
 	})
+}
+
+// The position of a failure is that within the item which has failed.
+func TestAFailureWithinAnItem(t *testing.T) {
+	bad := errors.New("bad")
+	flow := pipe.Map(pipe.From("numbers", stretches(10, 4)), func(_ context.Context, s *stretch) (int64, error) {
+		if s.from == 4 {
+			return 0, pipe.Within(bad, 3)
+		}
+		return s.from, pipe.Within(nil, 1)
+	}, pipe.Opts{Name: "pick"})
+	run := start(t, flow, pipe.Config{})
+	defer run.Close()
+	_, err := run.Next(t.Context())
+	if err == nil {
+		_, err = run.Next(t.Context())
+	}
+	var stage *pipe.StageError
+	if !errors.As(err, &stage) || stage.Pos != 7 || !errors.Is(err, bad) || stage.Err.Error() != "bad" {
+		t.Fatalf("%v, %+v", err, stage)
+	}
 }
 
 // A state counts positions, not items, and a run that goes on from it has the items after

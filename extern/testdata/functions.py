@@ -212,3 +212,16 @@ def nap(sample):
 
 def inner(x):
     return undefined_name  # noqa: F821
+
+
+class Items:
+    """Samples by their numbers; some numbers are trouble."""
+
+    def __getitem__(self, i):
+        if i == 1_000_000:
+            raise ValueError("no such crop")
+        if i == 2_000_000:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if i == 3_000_000:
+            time.sleep(0.3)
+        return {"x": i, "name": f"n{i}", "row": np.full(5, i % 30000, np.int16)}

@@ -168,7 +168,8 @@ func (t *Table) Into(ctx context.Context, run *source.Run, b *Batch, _ int) (err
 	}
 	if err != nil {
 		if bad := (*shard.RowError)(nil); errors.As(err, &bad) {
-			return core.Blame(t.Source.At(run.Epoch, run.Pos+int64(bad.Row)), bad.Err)
+			place := int64(bad.Row)
+			return pipe.Within(core.Blame(t.Source.At(run.Epoch, run.Pos+place), bad.Err), place)
 		}
 		return err
 	}

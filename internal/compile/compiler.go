@@ -76,7 +76,7 @@ func (c compiler) section(p *fuse.Plan, t scope) (*section, scope, error) {
 		return nil, t, err
 	}
 	s.known.uneven = s.known.uneven || n.batches != nil && !p.Single
-	s.table = b.table(s)
+	s.table, s.called = b.table(s), b.called(s)
 	return s, b.scope, nil
 }
 

@@ -24,6 +24,9 @@ func (j joiner) join(s *section, later bool) (pipe.Flow[*batch.Batch], counted) 
 	if s.table != nil {
 		return j.tabular(s, later), counted{}
 	}
+	if s.called != nil {
+		return j.called(s), counted{}
+	}
 	s = j.own(s)
 	lines := j.lines(func(j joiner) samples {
 		return j.line(samples{}, s.line, later || s.end.Replaces || s.plan.Batch.Lists)

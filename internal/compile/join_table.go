@@ -20,6 +20,20 @@ func (j joiner) tabular(s *section, later bool) pipe.Flow[*batch.Batch] {
 	if t.Waits {
 		filling.Gate = nil // which would keep a core idle
 	}
-	runs := pipe.From(t.Source.Name, pipe.Source[*source.Run](source.Runs{Listing: t.Source, Rows: t.Rows}))
-	return pipe.Fill(runs, 1, s.Slots, t.Into, filling)
+	return pipe.Fill(j.runs(t.Source, t.Rows), 1, s.Slots, t.Into, filling)
+}
+
+// called makes the pipeline of batches that are filled by calls for numbers of samples.
+func (j joiner) called(s *section) pipe.Flow[*batch.Batch] {
+	c := s.called
+	j.note(c.Source.Name, 1, c.Source.Names)
+	filling := j.filling(s, false)
+	filling.DropLast = false
+	filling.InFlightPerWorker = 2 // the calls of one batch begin when all of the one before have begun
+	return pipe.Fill(j.runs(c.Source, c.Rows), 1, s.Slots, c.Into, filling)
+}
+
+// runs are the samples of a source, as many together as a batch has.
+func (j joiner) runs(of *source.Listing, rows int) pipe.Flow[*source.Run] {
+	return pipe.From(of.Name, pipe.Source[*source.Run](source.Runs{Listing: of, Rows: rows}))
 }

@@ -34,11 +34,12 @@ type line struct {
 // section is a plan: a line, and what puts its samples into batches.
 type section struct {
 	Section
-	plan  *fuse.Plan
-	line  *line
-	end   *batch.Writer
-	table *batch.Table // that fills batches by columns; nil: end fills them, row by row
-	known facts        // of the stage that fills batches
+	plan   *fuse.Plan
+	line   *line
+	end    *batch.Writer
+	table  *batch.Table  // that fills batches by columns; nil: end fills them, row by row
+	called *batch.Called // that fills them by calls of which many come together; nil likewise
+	known  facts         // of the stage that fills batches
 }
 
 // step is a stage or a routing.

@@ -12,24 +12,13 @@ import (
 // by one, since something happens to each, or may.
 func (b *builder) table(s *section) *batch.Table {
 	n := s.line
-	switch {
-	case n.source == nil, n.reader != nil, len(n.steps) == 0:
-		return nil
-	case b.Lanes != nil, !b.InOrder, b.overtakes, b.Env.Ledger, s.plan.Batch.MaxWait > 0:
-		return nil // each sample counts
-	case s.Layout.Single, len(s.Layout.Forms) != 1, n.source.Lists(), n.source.Iterated():
+	if n.source == nil || n.reader != nil || len(n.steps) == 0 || !b.whole(s) {
 		return nil
 	}
 	read := n.steps[0].stage
 	if read == nil || read.fields == nil || read.python != nil || read.expand != nil {
 		return nil
 	}
-	for _, f := range []*recipe.Failures{s.plan.Samples.Source.Failures, s.plan.Last.Failures} {
-		if of := b.Policies.Of(f, b.samples); of.Retries > 0 || of.Limit > 0 || of.Replaces || of.Skips {
-			return nil // what fails has followers, or others in its place
-		}
-	}
-
 	var t tracer
 	var names []string
 	for i, next := range n.steps {
@@ -106,4 +95,34 @@ func (t *tracer) number(c batch.Computed) int {
 	}
 	t.columns = append(t.columns, c)
 	return len(t.columns) - 1
+}
+
+// called returns what fills the batches of a section by calls for the numbers of samples;
+// nil: there is more to do.
+func (b *builder) called(s *section) *batch.Called {
+	n := s.line
+	if n.source == nil || len(n.steps) != 0 || b.Counts || !b.whole(s) {
+		return nil
+	}
+	object := recipe.TraitsOf(b.plan.Samples.Source.Args).Call
+	if object == nil || recipe.InProgram(object.Where) {
+		return nil // where calls are few at a time
+	}
+	return batch.NewCalled(s.end, n.source, s.Rows, s.plan.Batch.DropLast)
+}
+
+// whole reports whether nothing needs the samples of a batch one by one.
+func (b *builder) whole(s *section) bool {
+	switch {
+	case b.Lanes != nil, !b.InOrder, b.overtakes, b.Env.Ledger, s.plan.Batch.MaxWait > 0:
+		return false // each counts
+	case s.Layout.Single, len(s.Layout.Forms) != 1, s.line.source.Lists(), s.line.source.Iterated():
+		return false
+	}
+	for _, f := range []*recipe.Failures{s.plan.Samples.Source.Failures, s.plan.Last.Failures} {
+		if of := b.Policies.Of(f, b.samples); of.Retries > 0 || of.Limit > 0 || of.Replaces || of.Skips {
+			return false // what fails has followers, or others in its place
+		}
+	}
+	return true
 }

@@ -134,11 +134,7 @@ func (l *Listing) Items(ctx context.Context, epoch int, pos int64) iter.Seq2[*re
 			some := min(together, n-pos)
 			course.Run(pos, places[:some], indices[:some])
 			for i, index := range indices[:some] {
-				r := l.Record(epoch, pos, index)
-				if l.Order != nil {
-					r.Turn = places[i] + 1
-				}
-				if l.ends(pos) || !yield(r, nil) {
+				if l.ends(pos) || !yield(l.Sample(epoch, pos, places[i], index), nil) {
 					return
 				}
 				pos++

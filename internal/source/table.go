@@ -70,6 +70,16 @@ func (l *Listing) Near() int64 {
 	return l.Window
 }
 
+// Sample returns the sample at a position, not read yet, of which the place in the epoch
+// and the number are known.
+func (l *Listing) Sample(epoch int, pos, place, index int64) *record.Record {
+	r := l.Record(epoch, pos, index)
+	if l.Order != nil {
+		r.Turn = place + 1
+	}
+	return r
+}
+
 // At returns the sample at a position, not read yet.
 func (l *Listing) At(epoch int, pos int64) *record.Record {
 	_, index := l.Course(epoch).At(pos)

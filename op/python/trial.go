@@ -191,6 +191,23 @@ func (s *trials) find(k trialKey, once bool) *trial {
 	return t
 }
 
+// has reports whether one of some functions was tried with a sample. A run asks about
+// each of its samples once.
+func (s *trials) has(id sample.ID, functions ...string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range functions {
+		if s.all[keyOf(name, id)] != nil {
+			return true
+		}
+	}
+	if s.left--; s.left <= 0 {
+		s.all = nil
+		s.some.Store(false)
+	}
+	return false
+}
+
 // Forget has the run call functions for samples that were tried, too: what they give may
 // be something else by now.
 func (h *Host) Forget() {

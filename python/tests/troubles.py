@@ -460,6 +460,20 @@ def _() -> None:
     list(train().loader(epochs=1, on_error="skip", steps_per_epoch=6))
 
 
+@trouble("Another rank failed", apart=True)
+def _() -> None:
+    rank = int(os.fork() == 0)
+    from torch import distributed
+
+    distributed.init_process_group("gloo", init_method=f"file://{os.getcwd()}/meeting", rank=rank, world_size=2)
+    pipeline = hr.source(range(40), gives=int).filter(lambda n: 1 // (1 - rank) > 0, where="here").batch(2)
+    try:
+        list(pipeline.loader(epochs=1))
+    finally:
+        if rank == 1:
+            os._exit(1)  # without its own error, a division by zero
+
+
 @trouble("Nothing moves", warns=True)
 def _() -> None:
     os.makedirs("data/large")

@@ -48,9 +48,12 @@ func FuzzParseResults(f *testing.F) {
 				}
 				continue
 			}
+			for f := range r.Schema {
+				r.Block(f)
+			}
 			for i := range r.N {
 				r.Failure(r.First + i)
-				if r.Status(i) != itemDone {
+				if r.Status(i) != ItemDone {
 					continue
 				}
 				for f := range r.Schema {
@@ -58,7 +61,7 @@ func FuzzParseResults(f *testing.F) {
 					if where == IsSame {
 						continue
 					}
-					if where == inData {
+					if where == InData {
 						_ = r.Data[at:][:bytes]
 					}
 					if r.Schema[f].Type.Kind == sample.Tensor && !Fits(shape, r.Schema[f].Type.Shape) {

@@ -22,6 +22,7 @@ const (
 	OwnShared // what is passed by its place is the sample's own, and can be changed: it must not be done again
 	AsFresh
 	WithEpoch
+	AsRun // there are only the numbers of samples, and if the worker dies they are called for one by one
 )
 
 // The flags of RESULTS.
@@ -30,6 +31,10 @@ const (
 	withFields
 	returned
 )
+
+// Above the flags of RESULTS that return samples is how many there are in work beside
+// one.
+const inWorkShift = 8
 
 // MostCalls is the largest number of calls in a pack.
 const MostCalls = 64
@@ -50,7 +55,7 @@ const (
 
 // Where a value of RESULTS is.
 const (
-	inData  = iota // at that offset of the data
+	InData  = iota // at that offset of the data
 	InRoom         // in the memory that it was given
 	IsSame         // it is the input of that number
 	InWhole        // at that offset of the memory for all arrays
@@ -59,7 +64,7 @@ const (
 // The states of a sample in RESULTS. Above their bits is how long the worker worked for
 // it, in nanoseconds.
 const (
-	itemDone = iota
+	ItemDone = iota
 	ItemFailed
 	ItemDropped
 
@@ -121,7 +126,8 @@ type Field struct {
 type Results struct {
 	First, N int
 	Last     bool
-	Returned bool // those after the one in work are not begun: they go back
+	Returned bool // those after the ones in work are not begun: they go back
+	InWork   int  // Returned: so many are in work
 	words    []byte
 	Data     []byte
 	Schema   sample.Schema
@@ -212,6 +218,16 @@ func (r *Results) Value(f, i int) (where int, at int64, shape tensor.Shape, byte
 	return where, at, shape, bytes
 }
 
+// Block returns the values of a field of all samples, where these are one after the
+// other; nil: they are apart.
+func (r *Results) Block(f int) []byte {
+	if r.N == 0 || r.columns[f].mode != InRows {
+		return nil
+	}
+	_, at, _, bytes := r.Value(f, 0)
+	return r.Data[at:][:int64(r.N)*bytes]
+}
+
 // ParseResults parses and checks a message from a worker, for a chain of that many
 // functions or 0. Its errors are [wire.ErrProtocol].
 func ParseResults(payload []byte, gives sample.Schema, functions int) (*Results, error) {
@@ -267,6 +283,11 @@ func (p *parser) head(payload []byte) (tail []byte, err error) {
 	p.Rest = time.Duration(p.word(5))
 
 	p.Last, p.Returned, p.named = flags&lastResults != 0, flags&returned != 0, flags&withFields != 0
+	p.InWork = 1
+	if more := flags >> inWorkShift; p.Returned && more > 0 && more < 4*MostCalls {
+		p.InWork += int(more)
+		flags -= more << inWorkShift
+	}
 	knownFlags := flags >= 0 && flags <= lastResults|withFields|returned
 	validFirst := first >= 0 && first <= math.MaxUint32
 	validCount := n >= 0 && n <= 4*MostCalls
@@ -400,7 +421,7 @@ func (r *Results) checkColumn(f int) error {
 		return r.checkValue(f, c.at)
 	}
 	for i := range r.N {
-		if r.Status(i) != itemDone {
+		if r.Status(i) != ItemDone {
 			continue
 		}
 		if err := r.checkValue(f, c.at+i*c.stride); err != nil {
@@ -419,7 +440,7 @@ func (r *Results) checkValue(f, entry int) error {
 	if where == IsSame && !rows {
 		return nil
 	}
-	if where > InWhole || rows && where != inData {
+	if where > InWhole || rows && where != InData {
 		return fmt.Errorf("is at %#x", place)
 	}
 
@@ -450,7 +471,7 @@ func (r *Results) checkValue(f, entry int) error {
 	}
 	// Subtracted, since a sum of the worker's numbers could overflow.
 	outside := at > uint64(len(r.Data)) || uint64(bytes) > uint64(len(r.Data))-at
-	if where == inData && outside {
+	if where == InData && outside {
 		return fmt.Errorf("has %d bytes at %d, in %d", bytes, at, len(r.Data))
 	}
 	return nil

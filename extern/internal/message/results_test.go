@@ -50,7 +50,7 @@ func TestResultsAreReadAsTheyWereWritten(t *testing.T) {
 			case drop:
 				return ItemDropped
 			}
-			return itemDone
+			return ItemDone
 		}
 		values := make([][3]string, n)
 		for i := range n {
@@ -94,7 +94,7 @@ func TestResultsAreReadAsTheyWereWritten(t *testing.T) {
 			}
 			for f, want := range want {
 				where, at, shape, bytes := r.Value(f, i)
-				if got := string(r.Data[at:][:bytes]); where != inData || got != want {
+				if got := string(r.Data[at:][:bytes]); where != InData || got != want {
 					t.Fatalf("sample %d has %q at %d, %q in %s", i, got, where, want, gives[f].Name)
 				}
 				if f == 0 && !slices.Equal(shape, tensor.Shape{len(want) / 4, 2}) {

@@ -32,17 +32,34 @@ type Value struct {
 	Text  string
 }
 
+// Column is memory for a field of the results of Call.Run: Data of arrays, one after the
+// other, or Texts.
+type Column struct {
+	Data  []byte
+	Texts []string
+}
+
 // Call is one sample's way through a function.
 type Call struct {
 	ID     sample.ID
 	Key    string
 	Random [2]uint64   // key of the sample's generator of random numbers
 	Keys   [][2]uint64 // Chain: those of each function
-	In     []Value     // in the order of Options.In; Collate: so many for each of Rows
+	In     []Value     // in the order of Options.In; Collate: so many for each of Rows, or of Run
 	Rows   int         // Collate: number of samples
-	Flush  bool        // Aggregate: flush() is called, without a sample
-	Begin  bool        // Aggregate: a new object is made before, which the calls that follow are for, too
-	Object int         // Aggregate: which of the worker's objects is called; they share nothing
+
+	// Run are the numbers of many samples, instead of ID.Index: the function is called for
+	// each of them, and what comes of field f is laid into Into[f]. For Index, and a Chain
+	// that reads, with Options.Gives of text and of arrays of one shape, and In of text, so
+	// many for each. Ran says how many results there are: all, or those before the sample that has failed, or
+	// those before the ones that the worker gives back because a call takes long.
+	Run  []int64
+	Into []Column
+	Ran  int
+
+	Flush  bool // Aggregate: flush() is called, without a sample
+	Begin  bool // Aggregate: a new object is made before, which the calls that follow are for, too
+	Object int  // Aggregate: which of the worker's objects is called; they share nothing
 
 	// Room is, by output, memory that the result is to be written into. Where that lies
 	// in the heap, or in a segment that the pool knows of, the worker writes there,

@@ -33,6 +33,7 @@ type Pack struct {
 	whole        []byte // memory for all arrays of a batch that the worker knows of
 	filled       int64  // of that, by those arrays that were looked at
 	single       bool   // it is one call, whatever the worker counts in it
+	asked        int    // of Call.Run: samples that the worker has been sent, and has not given back
 	began        bool   // a stream has given something
 	values       []Value
 	errs         []error
@@ -44,12 +45,13 @@ type Pack struct {
 // Reset makes k an empty pack for a function.
 func (k *Pack) Reset(of *Function) {
 	k.of, k.tasks, k.began, k.seen, k.sharedValues, k.all, k.whole = of, k.tasks[:0], false, 0, k.sharedValues[:0], false, nil
+	k.asked = 0
 }
 
 // Add adds a call.
 func (k *Pack) Add(t *Task) {
 	k.tasks = append(k.tasks, t)
-	k.single = t.Yield != nil || k.of.Kind == Collate
+	k.single = t.Yield != nil || k.of.Kind == Collate || t.Call.Run != nil
 }
 
 // Release gives back memory that no result uses. The worker must not write to it any
@@ -85,6 +87,14 @@ func (k *Pack) Reported() int64 { return k.reported.Load() }
 
 // Single reports whether the pack is one call, however many samples it has.
 func (k *Pack) Single() bool { return k.single }
+
+// Calls returns how many calls of the function the pack was, once all have come back.
+func (k *Pack) Calls() int {
+	if k.asked > 0 {
+		return k.asked
+	}
+	return len(k.tasks)
+}
 
 // Began reports whether a stream has returned anything.
 func (k *Pack) Began() bool { return k.began }

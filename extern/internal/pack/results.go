@@ -19,6 +19,9 @@ func (k *Pack) results(payload []byte) (last bool, err error) {
 	}
 	k.of.Chain.Count(r)
 
+	if k.asked > 0 {
+		return k.run(r)
+	}
 	if k.single {
 		if r.Returned {
 			return false, fmt.Errorf("%w: RESULTS return samples of a single call", wire.ErrProtocol)
@@ -53,7 +56,7 @@ func (k *Pack) results(payload []byte) (last bool, err error) {
 	k.errs = errs
 
 	if r.Returned {
-		rest := r.First + r.N + 1 // after the one in work
+		rest := r.First + r.N + r.InWork
 		if rest >= len(k.tasks) {
 			return false, fmt.Errorf("%w: RESULTS return samples from %d on of %d", wire.ErrProtocol, rest, len(k.tasks))
 		}
@@ -67,14 +70,7 @@ func (k *Pack) results(payload []byte) (last bool, err error) {
 func (k *Pack) result(r *message.Results, i, item int, c *Call) error {
 	switch r.Status(i) {
 	case message.ItemFailed:
-		e := r.Failure(item)
-		if e == nil {
-			return fmt.Errorf("%w: a sample has failed without a reason", wire.ErrProtocol)
-		}
-		if e.Overdue {
-			return &LimitError{Stage: k.of.Stage, PID: k.PID, Limit: k.of.Limit, Cancelled: true, Stack: e.Traceback}
-		}
-		return e
+		return k.failure(r, item)
 	case message.ItemDropped:
 		if kind := k.of.Kind; kind != Filter && kind != Chain {
 			return fmt.Errorf("%w: a sample was dropped, but not by a filter", wire.ErrProtocol)
@@ -104,6 +100,18 @@ func (k *Pack) result(r *message.Results, i, item int, c *Call) error {
 
 	k.of.BytesOut.Add(out)
 	return nil
+}
+
+// failure returns why a sample has failed.
+func (k *Pack) failure(r *message.Results, item int) error {
+	e := r.Failure(item)
+	if e == nil {
+		return fmt.Errorf("%w: a sample has failed without a reason", wire.ErrProtocol)
+	}
+	if e.Overdue {
+		return &LimitError{Stage: k.of.Stage, PID: k.PID, Limit: k.of.Limit, Cancelled: true, Stack: e.Traceback}
+	}
+	return e
 }
 
 // giveBack gives back the results of a call that turned out to be invalid.

@@ -18,12 +18,16 @@ func (k *Pack) begin(number uint32, random, epochs, all bool) {
 	k.ints, k.data, k.segments, k.borrowed, k.grants = k.ints[:0], k.data[:0], k.segments[:0], k.borrowed[:0], k.grants[:0]
 
 	first := k.tasks[0].Call
-	items := len(k.tasks)
-	if k.of.Kind == Collate {
+	items, flags := len(k.tasks), uint64(0)
+	switch {
+	case first.Run != nil:
+		items = len(first.Run) - first.Ran
+		k.asked = items
+		flags |= message.AsRun
+	case k.of.Kind == Collate:
 		items = first.Rows
 	}
 
-	flags := uint64(0)
 	if random {
 		flags |= message.WithRandom
 	}
@@ -59,7 +63,13 @@ func (k *Pack) begin(number uint32, random, epochs, all bool) {
 		}
 	}
 	if flags&message.WithIndex != 0 {
+		for _, number := range first.Run[first.Ran:] {
+			k.ints = word(k.ints, uint64(number))
+		}
 		for _, j := range k.tasks {
+			if j.Call.Run != nil {
+				continue
+			}
 			if k.of.Kind == Aggregate {
 				k.ints = word(k.ints, uint64(j.Call.Object))
 				continue
@@ -68,8 +78,8 @@ func (k *Pack) begin(number uint32, random, epochs, all bool) {
 		}
 	}
 	if flags&message.WithEpoch != 0 {
-		for _, j := range k.tasks {
-			k.ints = word(k.ints, uint64(j.Call.ID.Epoch))
+		for i := range max(len(k.tasks), k.asked) {
+			k.ints = word(k.ints, uint64(k.tasks[min(i, len(k.tasks)-1)].Call.ID.Epoch))
 		}
 	}
 
@@ -115,8 +125,9 @@ func (k *Pack) align(n int) {
 
 // value returns a field's value of the i-th sample.
 func (k *Pack) value(i, f int) *Value {
-	if k.of.Kind == Collate {
-		return &k.tasks[0].Call.In[i*len(k.of.In)+f]
+	c := k.tasks[0].Call
+	if k.of.Kind == Collate || c.Run != nil {
+		return &c.In[(c.Ran+i)*len(k.of.In)+f]
 	}
 	return &k.tasks[i].Call.In[f]
 }
@@ -217,7 +228,7 @@ func (k *Pack) uses(number uint64) {
 // offer reserves memory for results and writes its places.
 func (k *Pack) offer() (offered int) {
 	k.rooms, k.whole = k.rooms[:0], nil
-	if k.tasks[0].Yield != nil || k.of.Gives == nil {
+	if first := k.tasks[0]; first.Yield != nil || first.Call.Run != nil || k.of.Gives == nil {
 		return 0
 	}
 	if at, in := k.of.Spaces.Find(k.tasks[0].Call.Whole); in != nil {

@@ -55,6 +55,10 @@ class Field(NamedTuple):
     logical: str | None = None
     names: tuple[str, ...] | None = None
 
+    def __repr__(self) -> str:
+        shown = {name: value for name, value in self._asdict().items() if value is not None or name not in ("logical", "names")}
+        return f"Field({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
 
 Field.__module__ = "headrace"
 

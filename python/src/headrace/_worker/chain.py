@@ -10,15 +10,16 @@ from time import monotonic_ns
 from .._batch.lazy_numpy import is_array, np
 from .._recipe.functions import BARE
 from . import log
+from .bursts import Bursts, Step
 from .callee import Callee
 from .columns import Arrays, checker, taker
 from .errors import Misfit
-from .frames import DONE, OWN_SHARED
+from .frames import AS_RUN, DONE, OWN_SHARED
 from .getitems import several_of
 from .long_calls import LongCalls
 from .reader import Packed
 from .results import check_names, is_bare, values_of_result
-from .single import single
+from .single import single, singles
 from .types import infer, told
 from .writer import FULL, SEND_AFTER, TOOK
 
@@ -391,11 +392,7 @@ class Run:
             writer.found = [link.found for link in self.links]
             made = self.makers = self._makers(writer.found)
             writer.find(list(made), [state[name] for name in made])
-        try:
-            values = [state[name] for name in writer.names]
-        except KeyError as e:
-            raise Misfit(e.args[0], f"field {e.args[0]!r} is missing", "KeyError") from None
-        writer.add(item, values, row)
+        writer.add(item, _values(state, writer.names), row)
 
     def fail(self, item: int, e: BaseException, link: Link | None) -> None:
         """Say which function has failed; None: what it gave is not what the chain is to give."""
@@ -435,8 +432,12 @@ def chain(callee: Chain, lane: Lane) -> Callable[[Task], None]:
     enter, leave = long_calls.enter, long_calls.leave
     of_values = single(it, lane, voice, long_calls)
     several_at_once = several_of(callee.callees[0], writer)
+    of_numbers = bursts(it, lane, long_calls)
 
     def run(task: Task) -> None:
+        if task.flags & AS_RUN and of_numbers is not None:
+            of_numbers.run(task)
+            return
         with log.speaking_for(voice):
             if of_values is None or task.flags & OWN_SHARED:
                 each_of(task)
@@ -528,6 +529,37 @@ def chain(callee: Chain, lane: Lane) -> Callable[[Task], None]:
         writer.send(True)
 
     return run
+
+
+def bursts(it: Run, lane: Lane, long_calls: LongCalls) -> Bursts | None:
+    """What works on packs of samples of which there are only the numbers; None: the functions take more."""
+    first, *others = it.links
+    if not first.reads or it.writer.probing or it.chain.gates or not all(link.plain for link in it.links):
+        return None
+    steps = singles(it) if it.names == [_NUMBER] else None
+    if steps is None:
+        get, given, names = first.function, it.names, it.writer.names
+        if given == [_NUMBER]:
+            steps = [Step(first.step, get, lambda number, result: first.accept({_NUMBER: number}, result))]
+        else:
+            steps = [Step(first.step, lambda row: get(row[-1]), lambda row, result: first.accept(dict(zip(given, row)), result))]
+        steps += [Step(link.step, link.call, link.accept) for link in others if link.call is not None]
+        last = steps[-1].accept
+        assert last is not None
+        steps[-1] = steps[-1]._replace(accept=lambda given, result: _values(last(given, result), names))
+
+    def fail(item: int, e: BaseException, at: int, value: Any) -> None:
+        link = it.links[at] if at < len(it.links) else None
+        it.fail(item, e if link is None else link.reason(e, value if isinstance(value, dict) else None), link)
+
+    return Bursts(it.chain.callees[0], lane, long_calls, steps, fail)
+
+
+def _values(sample: Sample, names: list[str]) -> list[Any]:
+    try:
+        return [sample[name] for name in names]
+    except KeyError as e:
+        raise Misfit(e.args[0], f"field {e.args[0]!r} is missing", "KeyError") from None
 
 
 def coroutines(callee: Chain, lane: Lane) -> Callable[[Task], None]:

@@ -119,6 +119,8 @@ class Scalars(Column):
             raise Misfit(self.name, f"{what}; the step gives it as it is with gives={{{self.name!r}: object}}", "OverflowError")
         return value
 
+    lasting = check  # a value that nobody changes
+
     def add(self, item: int, value: Any, row: Any) -> None:
         value = self.check(value)
         if self.writer.whole is not None:
@@ -281,6 +283,10 @@ class Arrays(Column):
             self._fits(value)
         return value
 
+    def lasting(self, value: Any) -> Any:
+        """The value as an array that nobody else has."""
+        return self.check(value).astype(self.dtype)
+
     def _fits(self, value: Any) -> None:
         shape = value.shape
         if len(shape) != len(self.shape) or any(want not in (-1, n) for n, want in zip(shape, self.shape)):
@@ -388,6 +394,11 @@ class Bytes(Column):
         if not isinstance(value, str if self.text else (bytes, bytearray, memoryview)):
             kind = "text" if self.text else "bytes"
             raise Misfit(self.name, f"field {self.name!r} is {told(value)}; the step gives {kind}{if_none(self.name, value)}")
+
+    def lasting(self, value: Any) -> Any:
+        """The value as one that nobody changes."""
+        encoded = self._encode(value)
+        return value if self.text else bytes(encoded)
 
     def _encode(self, value: Any) -> Any:
         self.check(value)

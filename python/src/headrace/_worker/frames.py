@@ -6,7 +6,7 @@ SESSION, SEGMENT, ERROR = 2, 18, 21  # kinds of frames
 SETUP, READY, PACK, RESULTS, ROOM, PULL, FORK, EXITED, FORGET, LETGO = range(33, 43)
 
 # Flags of PACK.
-WITH_RANDOM, WITH_INDEX, AS_STREAM, AS_FLUSH, WITH_STATE, OWN_SHARED, AS_FRESH, WITH_EPOCH = 1, 2, 4, 8, 16, 32, 64, 128
+WITH_RANDOM, WITH_INDEX, AS_STREAM, AS_FLUSH, WITH_STATE, OWN_SHARED, AS_FRESH, WITH_EPOCH, AS_RUN = 1, 2, 4, 8, 16, 32, 64, 128, 256
 PACK_HEAD = 8  # words
 FUNCTION = 7 * 8  # where in PACK the number of the function is
 
@@ -21,3 +21,4 @@ HEAP_SPACE = 1  # the number of the heap among memory
 # What became of a sample, and flags of RESULTS.
 DONE, FAILED, DROPPED = 0, 1, 2
 LAST, WITH_FIELDS, RETURNED = 1, 2, 4
+IN_WORK = 8  # bits of these flags, above which RETURNED has how many samples are in work beside one

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import repeat
 from time import monotonic_ns
 
-from .frames import OWN_SHARED
+from .bursts import Bursts, Step
+from .frames import AS_RUN, OWN_SHARED
 from .getitems import several_of
 from .long_calls import LongCalls
 from .results import values_of_result
@@ -37,8 +38,15 @@ def items(callee: Callee, lane: Lane) -> Callable[[Task], None]:
     gate: Any = callee.epochs
     long_calls = LongCalls(writer)
     enter, leave = long_calls.enter, long_calls.leave
+    of_numbers = None
+    if indexed and not (writer.probing or name_of or lend is not None or gate is not None):
+        steps = [Step(callee.step, callee.getter(), lambda number, result: values_of(result))]
+        of_numbers = Bursts(callee, lane, long_calls, steps, lambda item, e, at, value: writer.fail(item, e))
 
     def run(task: Task) -> None:
+        if task.flags & AS_RUN and of_numbers is not None:
+            of_numbers.run(task)
+            return
         rows: Any = zip(*task.columns) if task.columns else repeat((), task.items)
         each = task.flags & OWN_SHARED
         random = task.random

@@ -31,6 +31,7 @@ class LongCalls:
         self._turn.acquire()
         self._calls = 0
         self._item = 0  # of the call
+        self._in_work = 1
         self._over = False
         self._thread: threading.Thread | None = None
         self.end = 0
@@ -44,10 +45,11 @@ class LongCalls:
             self._thread = threading.Thread(target=self._watch, name="headrace-long-calls", daemon=True)
             self._thread.start()
 
-    def enter(self, item: int) -> None:
-        """Begin with a call."""
+    def enter(self, item: int, in_work: int = 1) -> None:
+        """Begin with a call, or with calls for so many samples of which this is the last."""
         self._calls += 1
         self._item = item
+        self._in_work = in_work
         self._turn.release()
 
     def _stop(self) -> None:
@@ -76,4 +78,4 @@ class LongCalls:
         if rest:
             self.end = self._item + 1
         if rest or self._writer.status:
-            self._writer.hand_on(rest)
+            self._writer.hand_on(rest, self._in_work)

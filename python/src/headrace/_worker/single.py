@@ -6,6 +6,7 @@ from time import monotonic_ns
 
 from .._batch.lazy_numpy import np
 from .._recipe.functions import BARE
+from .bursts import Step
 from .columns import taker
 from .frames import DONE
 from .getitems import several_of
@@ -124,6 +125,26 @@ def single(it: Run, lane: Lane, voice: Voice, long_calls: LongCalls) -> Callable
         writer.send(True)
 
     return run
+
+
+def singles(it: Run) -> list[Step] | None:
+    """The functions of a chain whose samples are one value; None: they are more, or its functions take more."""
+    name = _name(it)
+    if name is None or it.writer.names != [name] or not all(_takes(link, name) for link in it.links):
+        return None
+    steps = [Step(link.step, link.function, _taker(link)) for link in it.links]
+    last = steps[-1].accept
+    steps[-1] = steps[-1]._replace(accept=lambda given, result: (result if last is None else last(given, result),))
+    return steps
+
+
+def _taker(link: Link) -> Callable[[Any, Any], Any] | None:
+    accept = _accepts(link)
+    if accept is None:
+        return None
+    if link.same:
+        return lambda given, result: given if result is given else accept(result)
+    return lambda given, result: accept(result)
 
 
 def _count(counts: list[int], whole: int, total: int, spent: list[int]) -> None:

@@ -8,7 +8,7 @@ from array import array
 from .._batch.lazy_numpy import np
 from .columns import Arrays, column
 from .errors import Ended, describe
-from .frames import ALL_ARRAYS, DONE, DROPPED, FAILED, LAST, OFFSET, RETURNED, WITH_FIELDS
+from .frames import ALL_ARRAYS, DONE, DROPPED, FAILED, IN_WORK, LAST, OFFSET, RETURNED, WITH_FIELDS
 from .types import as_array, infer
 
 TYPE_CHECKING = False
@@ -141,13 +141,13 @@ class Writer:
         """Send what there is."""
         self._send(LAST if last else 0, state)
 
-    def hand_on(self, returned: bool) -> None:
-        """Send what there is from another thread than the one that works on a sample now, and counts calls.
+    def hand_on(self, returned: bool, in_work: int) -> None:
+        """Send what there is from another thread than the one that works on samples now, and counts calls.
 
-        `returned` says that the samples after that one are not begun, and go back.
+        `returned` says that the samples after these are not begun, and go back.
         """
         counts, self.counts = self.counts, [0] * len(self.counts)
-        self._send(RETURNED if returned else 0)
+        self._send(RETURNED + (in_work - 1 << IN_WORK) if returned else 0)
         self.counts = counts
 
     def _send(self, flags: int, state: Any = None) -> None:
