@@ -49,7 +49,7 @@ func (b *Bound) rules(op where.Op, values []string) (none, all bool) {
 	return v > b.Most, v <= b.Least
 }
 
-// textBounds are what is known of a column, by shard.
+// textBounds has the bounds of a column, by shard.
 type textBounds struct {
 	c      *chooser
 	column string
@@ -62,7 +62,7 @@ type shardBounds struct {
 	err  error
 }
 
-// of returns what is known of the column in a shard.
+// of returns the bounds of the column in a shard.
 func (t *textBounds) of(shard int) ([]Bound, error) {
 	s := &t.shards[shard]
 	s.once.Do(func() {

@@ -82,14 +82,14 @@ type chooser struct {
 	fields  int       // the reader of those in records, which are parsed once; -1: there is none
 }
 
-// test is a part of the expression. It tells which of the rows that matter it is true of,
-// and which false; what it tells of others says nothing.
+// test is a part of the expression. It tells for which of the rows that matter it is
+// true, and for which false. Its answers for others have no meaning.
 type test interface {
 	of(ctx context.Context, g *rowGroup, matter uint64) (truth, error)
 	reads() bool // files
 }
 
-// truth has a bit for each row of a group. Where a row has neither it is not known.
+// truth has a bit for each row of a group. Neither bit is set if the truth is unknown.
 type truth struct{ yes, no uint64 }
 
 // rowGroup is the group of rows that is decided about.
@@ -188,7 +188,7 @@ func (a anyOf) of(ctx context.Context, g *rowGroup, matter uint64) (truth, error
 
 func (a anyOf) reads() bool { return slices.ContainsFunc(a, test.reads) }
 
-// not is true of what is false.
+// not turns true and false round.
 type not struct{ test }
 
 func (n not) of(ctx context.Context, g *rowGroup, matter uint64) (truth, error) {
@@ -317,6 +317,7 @@ func (g *rowGroup) value(ctx context.Context, reader, column, row int) (*Value, 
 	if to.values == nil {
 		to.values = make([]Value, 64*n)
 	}
+
 	if err := from.locate(g.first+int64(row), &to.place); err != nil {
 		return nil, err
 	}

@@ -142,7 +142,7 @@ func (c *chooser) compared(ctx context.Context, n where.Name, op where.Op, value
 func (c *chooser) numberOf(n where.Name, is sample.Type, v where.Value) (*big.Rat, error) {
 	boolean := isNumber(is) && is.DType == tensor.Bool
 	switch {
-	case v.Kind == where.Number && boolean && !(v.Number.IsInt() && v.Number.Num().BitLen() <= 1 && v.Number.Sign() >= 0):
+	case v.Kind == where.Number && boolean && !isBit(v.Number):
 		return nil, c.wrong(v.At, "compares %q, which is bool, with %s: write true or false", n.Text, v.Text)
 	case v.Kind == where.Number:
 		return new(big.Rat).Set(v.Number), nil
@@ -159,6 +159,7 @@ func (c *chooser) numberOf(n where.Name, is sample.Type, v where.Value) (*big.Ra
 			return r, nil
 		}
 	}
+
 	kind := map[where.Kind]string{where.Text: "text", where.Bool: "true or false"}[v.Kind]
 	write := "write a number, without quotes"
 	if boolean {
@@ -166,6 +167,9 @@ func (c *chooser) numberOf(n where.Name, is sample.Type, v where.Value) (*big.Ra
 	}
 	return nil, c.wrong(v.At, "compares %q, which is %s, with %s: %s", n.Text, described(is), kind, write)
 }
+
+// isBit reports whether a number is 0 or 1.
+func isBit(v *big.Rat) bool { return v.IsInt() && v.Num().BitLen() <= 1 && v.Sign() >= 0 }
 
 func described(is sample.Type) string {
 	if is.Logical != nil {
@@ -208,8 +212,7 @@ func (c *chooser) numberIn(name string, op where.Op, values []*big.Rat) (test, e
 	return t, nil
 }
 
-// compared is the dtype as which numbers are compared: that of the file, where it says
-// one.
+// compared returns the dtype for comparisons: that of the file, if it has one.
 func (n *numbered) compared() tensor.DType {
 	switch {
 	case n.real && !isFloat(n.dtype):
@@ -246,6 +249,7 @@ func (c *chooser) read(k column) (reader, at int) {
 		r.reading.As = append(r.reading.As, k.as)
 		r.reading.Nullable = append(r.reading.Nullable, true)
 	}
+
 	if k.how == asIs && text(k.Type) {
 		k.Type = sample.BytesType // of which nobody checks that they are UTF-8
 	}
@@ -276,6 +280,7 @@ func (c *chooser) texts(n where.Name, k column, op where.Op, values []where.Valu
 			return nil, c.wrong(v.At, "compares %q, which is %s, with %s: write text in quotes, '%s'", n.Text, described(k.Type), v, v)
 		}
 	}
+
 	hasBounds := k.how == asIs && len(k.parts) == 1
 	reader, at := c.read(k)
 	t := &textIs{valueIs: valueIs{reader: reader, column: at}, op: op}
@@ -317,6 +322,7 @@ func (s *numberSet) hasValue(b []byte, d tensor.DType) (bool, error) {
 	if len(b) != d.Size() {
 		return false, fmt.Errorf("%w: %d bytes as %v", index.ErrDamaged, len(b), d)
 	}
+
 	switch e := binary.NativeEndian; d {
 	case tensor.Float64:
 		return s.hasReal(math.Float64frombits(e.Uint64(b))), nil

@@ -6,8 +6,8 @@ import (
 	"github.com/headrace/headrace/shard/index"
 )
 
-// direct gives the value of a column of text that is a part, without a copy, if it is in
-// what was unpacked last, or in one block; false: it is read as any sample is.
+// direct returns the value of a text column without a copy, from the block that was
+// unpacked last or from one other block; false: read it as any sample.
 func (g *rowGroup) direct(ctx context.Context, reader, row int) (v *Value, ok bool) {
 	to := &g.read[reader]
 	if !g.locate(reader) {
@@ -66,7 +66,7 @@ func (g *rowGroup) present(reader int) (has uint64, ok bool) {
 	return has, true
 }
 
-// plainAtOnce is how many bytes are read together of what is not compressed.
+// plainAtOnce bounds the bytes of an uncompressed block that are read together.
 const plainAtOnce = 1 << 20
 
 // load unpacks the block that a part is in, or reads what comes after it in a file.
@@ -81,6 +81,7 @@ func (g *rowGroup) load(ctx context.Context, to *rowsRead, part *index.Part) boo
 	if err != nil || len(all) != 1 {
 		return false
 	}
+
 	h, err := d.handles.take(g.piece.shard)
 	if err != nil {
 		return false

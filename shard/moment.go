@@ -14,6 +14,7 @@ func moment(logical, text string) (*big.Rat, error) {
 	kind, unit, _ := strings.Cut(strings.TrimSuffix(logical, "]"), "[")
 	unit, zone, _ := strings.Cut(unit, ", tz=")
 	each := map[string]time.Duration{"s": time.Second, "ms": time.Millisecond, "us": time.Microsecond, "ns": 1, "day": 24 * time.Hour}[unit]
+
 	switch kind {
 	case "time32", "time64":
 		t, ok := timeOf(text, clocks, "")

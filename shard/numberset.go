@@ -11,9 +11,9 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-// numberSet is numbers of one dtype: those of some ranges, which include their ends, do
-// not overlap, and are in order. Whole numbers are compared exactly, and floats with what
-// a number of the expression is in their own type.
+// numberSet has numbers of one dtype, in ranges that include their ends, do not overlap,
+// and are in order. Whole numbers are compared exactly, floats after rounding the
+// number of the expression to their type.
 type numberSet struct {
 	ints  []span64
 	reals []realSpan
@@ -67,6 +67,7 @@ func wholes(op where.Op, v *big.Rat, least, most *big.Int) (all [][2]*big.Int) {
 			all = append(all, [2]*big.Int{from, to})
 		}
 	}
+
 	whole := v.IsInt()
 	switch op {
 	case where.Equal:
@@ -108,7 +109,7 @@ func (s *numberSet) int64(v *big.Int) int64 {
 	return v.Int64()
 }
 
-// realOf rounds a number to a dtype. What that would make infinite stays what it is.
+// realOf rounds a number to a dtype, unless that would make it infinite.
 func realOf(v *big.Rat, d tensor.DType) float64 {
 	exact, _ := v.Float64()
 	rounded := exact

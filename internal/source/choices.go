@@ -15,12 +15,6 @@ type Selection interface {
 	Below(i int64) int64 // how many members are below i
 }
 
-// Chosen are contents of which only some samples come.
-type Chosen interface {
-	Contents
-	Chosen() Selection // nil: all do
-}
-
 // choices say which samples of a source come: by what they are, before anything orders
 // them, and then by their places in the order of an epoch.
 type choices struct {

@@ -38,6 +38,12 @@ type Orderer interface {
 	Order(l *Listing, o fuse.Order) error
 }
 
+// Chosen are contents of which only some samples come.
+type Chosen interface {
+	Contents
+	Chosen() Selection // nil: all do
+}
+
 // Lister makes the sources of a recipe. It lists files and opens shards once, however
 // many loaders are made on the way to one.
 type Lister struct {

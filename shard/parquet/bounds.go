@@ -4,26 +4,6 @@ import "github.com/headrace/headrace/shard"
 
 var _ shard.Bounded = Format{}
 
-// bounds are the statistics of a chunk: values that are at most its least and at least
-// its greatest, which may be cut off. nil: nothing is said. The older ones, of which the
-// order depends on the writer, are not read.
-type bounds struct {
-	least, most []byte
-}
-
-func (b *bounds) read(t *thrift) {
-	t.fields(func(id int16, kind byte) {
-		switch id {
-		case 5:
-			b.most = t.bytes()
-		case 6:
-			b.least = t.bytes()
-		default:
-			t.skip(kind)
-		}
-	})
-}
-
 // Bounds implements [shard.Bounded].
 func (Format) Bounds(f shard.File, name string) (all []shard.Bound, err error) {
 	m, err := readFooter(f)

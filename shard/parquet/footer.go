@@ -329,6 +329,26 @@ func (c *chunk) readMetadata(t *thrift) {
 	})
 }
 
+// bounds are the statistics of a chunk: values that are at most its least and at least
+// its greatest, which may be cut off. nil: nothing is said. The older ones, of which the
+// order depends on the writer, are not read.
+type bounds struct {
+	least, most []byte
+}
+
+func (b *bounds) read(t *thrift) {
+	t.fields(func(id int16, kind byte) {
+		switch id {
+		case 5:
+			b.most = t.bytes()
+		case 6:
+			b.least = t.bytes()
+		default:
+			t.skip(kind)
+		}
+	})
+}
+
 // pageHeader is what is before each page.
 type pageHeader struct {
 	kind     int

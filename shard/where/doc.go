@@ -1,4 +1,6 @@
-// Package where reads expressions that choose rows by their columns, such as
+// Package where reads expressions that choose rows by their columns.
+//
+// One is
 //
 //	age > 3 and country in ('de', 'fr')
 //

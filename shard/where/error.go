@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Error is a mistake in an expression. It goes on after the name of what has the
-// expression, and shows the place.
+// Error is a mistake in an expression. Its text goes on after the name of the argument,
+// and shows the place.
 type Error struct {
 	Text string // the expression
 	At   int    // in bytes
@@ -27,7 +27,7 @@ func (e *Error) Error() string {
 // Unwrap returns what is wrong.
 func (e *Error) Unwrap() error { return e.Err }
 
-// around is how many characters are shown on each side of a mistake.
+// around bounds the characters on each side of a mistake.
 const around = 50
 
 // excerpt is the part of a text around a place, as one line, and how many characters are

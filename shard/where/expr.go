@@ -18,7 +18,7 @@ type And []Expr
 // Or is true if one of its two or more parts is, and false if all of them are false.
 type Or []Expr
 
-// Not is true of what is false.
+// Not turns true and false round.
 type Not struct{ Of Expr }
 
 // Compare compares a column with a value.
@@ -34,13 +34,13 @@ type In struct {
 	Values []Value
 }
 
-// Null is true where a column has no value, and otherwise false.
+// Null is true if a column has no value, and otherwise false.
 type Null struct{ Column Name }
 
 // True is a column of booleans.
 type True struct{ Column Name }
 
-// Op is how a column is compared.
+// Op is a comparison.
 type Op uint8
 
 // The comparisons.
@@ -62,13 +62,13 @@ func (o Op) turned() Op {
 	return [...]Op{Equal: Equal, Unequal: Unequal, Less: More, AtMost: AtLeast, More: Less, AtLeast: AtMost}[o]
 }
 
-// Name is that of a column.
+// Name names a column.
 type Name struct {
 	Text string
 	At   int // in bytes from the begin of the expression
 }
 
-// Kind is what a value is.
+// Kind tells text, numbers and booleans apart.
 type Kind uint8
 
 // The kinds of values.
@@ -78,7 +78,7 @@ const (
 	Bool
 )
 
-// Value is what columns are compared with.
+// Value is a constant in an expression.
 type Value struct {
 	Kind   Kind
 	Text   string   // of a number, its digits as they were written
@@ -102,7 +102,7 @@ func joined[E ~[]Expr](all E, with string) string {
 	return b.String()
 }
 
-// inside is an expression as a part of another one.
+// inside writes an expression as a part of another one.
 func inside(e Expr) string {
 	switch e.(type) {
 	case And, Or:
@@ -133,7 +133,7 @@ func (n Null) String() string { return n.Column.String() + " is null" }
 
 func (t True) String() string { return t.Column.String() }
 
-// String is the name, in backquotes where it would be read as something else.
+// String is the name, in backquotes if it needs them.
 func (n Name) String() string {
 	plain := n.Text != "" && reservedAs(n.Text) == ""
 	for i, r := range n.Text {

@@ -303,6 +303,7 @@ func (p *parser) list() (all []Value, err error) {
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
+
 	for !p.is(closes) {
 		v, err := p.operand()
 		switch {
@@ -346,6 +347,7 @@ func (p *parser) operand() (o operand, err error) {
 		}
 		t = p.token
 	}
+
 	switch {
 	case t.kind == number:
 		if o.value, err = p.number(t, minus); err != nil {
@@ -384,8 +386,8 @@ const (
 func (p *parser) number(t token, minus bool) (v Value, err error) {
 	digits := strings.ReplaceAll(t.text, "_", "")
 	mantissa, exponent, has := strings.Cut(strings.ToLower(digits), "e")
-	bad := strings.Trim(mantissa, "0123456789.") != "" || strings.Trim(mantissa, ".") == "" || strings.Count(mantissa, ".") > 1 ||
-		strings.HasSuffix(t.text, "_") || strings.Contains(t.text, "__")
+	apart := strings.HasSuffix(t.text, "_") || strings.Contains(t.text, "__")
+	bad := apart || strings.Trim(mantissa, "0123456789.") != "" || strings.Trim(mantissa, ".") == "" || strings.Count(mantissa, ".") > 1
 	if has {
 		n, err := strconv.Atoi(exponent)
 		if err == nil && (n > mostExponent || n < -mostExponent) || len(exponent) > 9 {
@@ -399,7 +401,8 @@ func (p *parser) number(t token, minus bool) (v Value, err error) {
 		v.Number, ok = new(big.Rat).SetString(digits)
 	}
 	if !ok {
-		return v, p.wrong(t.at, "has %q, which is not a number: a name that begins with a digit is written in backquotes", shortened(t.text))
+		return v, p.wrong(t.at, "has %q, which is not a number: "+
+			"a name that begins with a digit is written in backquotes", shortened(t.text))
 	}
 	if minus {
 		v.Text = "-" + v.Text

@@ -137,6 +137,24 @@ func TestLongMistakes(t *testing.T) {
 	}
 }
 
+// Values keep what they are.
+func TestValues(t *testing.T) {
+	e, err := Parse("a in (-1.5, 'x', true)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := e.(In)
+	if v := in.Values[0]; v.Kind != Number || v.Number.RatString() != "-3/2" || v.At != 6 {
+		t.Errorf("%+v", v)
+	}
+	if v := in.Values[1]; v.Kind != Text || v.Text != "x" || v.At != 12 {
+		t.Errorf("%+v", v)
+	}
+	if v := in.Values[2]; v.Kind != Bool || !v.Bool || in.Column != (Name{"a", 0}) {
+		t.Errorf("%+v", v)
+	}
+}
+
 // Whatever is read is written so that it is read again as the same.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{"age > 3 and country in ('de', 'fr')", "not (a is null or b <= -1e3)", "0 < `x y` < 9",

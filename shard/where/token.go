@@ -115,7 +115,10 @@ func next(s string, at int) (t token, err error) {
 
 // inName tells characters of names that need no backquotes.
 func inName(r rune, first bool) bool {
-	return r == '_' || unicode.IsLetter(r) || !first && (unicode.IsDigit(r) || unicode.IsMark(r) || r == '.')
+	if r == '_' || unicode.IsLetter(r) {
+		return true
+	}
+	return !first && (unicode.IsDigit(r) || unicode.IsMark(r) || r == '.')
 }
 
 // digits is the number with which a text begins, and whatever is joined to it.
@@ -124,7 +127,8 @@ func digits(s string) string {
 	for n < len(s) {
 		c := s[n]
 		exponent := (c == '-' || c == '+') && (s[n-1] == 'e' || s[n-1] == 'E')
-		if !(exponent || c == '.' || c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z') {
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
+		if !exponent && !letter && strings.IndexByte("._0123456789", c) < 0 {
 			break
 		}
 		n++
@@ -157,6 +161,7 @@ func quoted(s string, at int) (text string, ends int, err error) {
 			i += 2
 			continue
 		}
+
 		n := map[byte]int{'x': 2, 'u': 4, 'U': 8}[s[i+1]]
 		if n == 0 || i+2+n > len(s) {
 			return "", 0, wrong
