@@ -47,10 +47,12 @@ func hire(d design, from listing, host *python.Host) (w crew, err error) {
 }
 
 // callsPython reports whether any step needs workers: a function of samples, or one that
-// orders them, whose arguments have a method CallsPython.
+// orders them, whose arguments have a method CallsPython, or one that mixes them.
 func callsPython(r recipe.Recipe) bool {
 	for _, s := range r.All() {
-		if _, calls := s.Args.(interface{ CallsPython() }); calls || recipe.TraitsOf(s.Args).Call != nil {
+		t := recipe.TraitsOf(s.Args)
+		chooses := t.Merging != nil && t.Merging.Mix != nil && t.Merging.Mix.Choose != ""
+		if _, calls := s.Args.(interface{ CallsPython() }); calls || chooses || t.Call != nil {
 			return true
 		}
 	}

@@ -48,7 +48,7 @@ func Open(o Options) (*Pool, error) {
 	switch o.Kind {
 	case Map, Filter, FlatMap, Index, Collate, Chain:
 	// Their object has a state, and that of a second worker would be another one.
-	case Aggregate, Iterate:
+	case Aggregate, Iterate, Choose:
 		o.Workers = 1
 	default:
 		return nil, fmt.Errorf("extern: %q is not a kind of function", o.Kind)

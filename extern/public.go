@@ -74,6 +74,7 @@ const (
 	Index     = pack.Index
 	Iterate   = pack.Iterate
 	Chain     = pack.Chain
+	Choose    = pack.Choose
 	Collate   = pack.Collate
 )
 

@@ -46,7 +46,7 @@ type AggregateOpts struct {
 // What is still held after Flush is dropped. Items that are given to Emit are the
 // aggregator's; all others are disposed of as Discard says.
 func Aggregate[In, Out any](in Flow[In], begin func() Aggregator[In, Out], o AggregateOpts) Flow[Out] {
-	n := &node{name: o.Name, kind: kindAggregate, joins: true, makes: true, workers: 1, buffer: o.Buffer,
+	n := &node{name: o.Name, kind: kindAggregate, joins: true, makes: true, remembers: true, workers: 1, buffer: o.Buffer,
 		ordered: true, policy: o.Failures, ups: []*node{in.node}}
 	n.settle()
 	if begin == nil {

@@ -9,19 +9,27 @@ import "math/bits"
 // would be due first, if each gave its share steadily. That is worst-case fair weighted
 // fair queueing: no input is ahead of its share by more than its longest item, and none
 // short of it by more than the longest item of any.
+//
+// Shares may change. An input stays as far ahead or short as it was, so nothing adds up
+// over many changes; one without a share then waits for another change.
 type fair struct {
 	shares []uint64
-	all    uint64 // their sum
-	given  []int64
+	all    uint64  // their sum
+	given  []int64 // since the last change; what it was ahead is in it, or less if it was short
 	sum    int64
 }
 
 func newFair(shares []uint64) *fair {
-	f := &fair{shares: shares, given: make([]int64, len(shares))}
+	f := &fair{given: make([]int64, len(shares))}
+	f.share(shares)
+	return f
+}
+
+func (f *fair) share(shares []uint64) {
+	f.shares, f.all = shares, 0
 	for _, s := range shares {
 		f.all += s
 	}
-	return f
 }
 
 // reset begins with the sums that were given before.
@@ -33,6 +41,24 @@ func (f *fair) reset(given []int64) {
 	}
 }
 
+// change goes on with other shares. It returns the amount that each input was due until
+// now, in whole numbers, which counts no more; their sum is the sum of all lengths.
+func (f *fair) change(shares []uint64) (due []int64) {
+	due = make([]int64, len(f.given))
+	upTo, before := uint64(0), int64(0)
+	for i, s := range f.shares {
+		upTo += s
+		hi, lo := bits.Mul64(uint64(f.sum), upTo)
+		all, _ := bits.Div64(hi, lo, f.all)
+		due[i] = int64(all) - before
+		before = int64(all)
+		f.given[i] -= due[i]
+	}
+	f.sum = 0
+	f.share(shares)
+	return due
+}
+
 // next is the input whose turn it is; -1: none has an item. Lengths are those of their
 // next items; below 0: it has none.
 func (f *fair) next(lengths []int64) int {
@@ -42,12 +68,11 @@ func (f *fair) next(lengths []int64) int {
 			continue
 		}
 		// given ÷ share ≤ sum ÷ all
-		ok := !less(uint64(f.sum), f.shares[i], uint64(f.given[i]), f.all)
+		ok := f.given[i] <= 0 || !less(uint64(f.sum), f.shares[i], uint64(f.given[i]), f.all)
 		if eligible && !ok {
 			continue
 		}
-		if best < 0 || ok && !eligible ||
-			less(uint64(f.given[i]+n), f.shares[best], uint64(f.given[best]+lengths[best]), f.shares[i]) {
+		if best < 0 || ok && !eligible || sooner(f.given[i]+n, f.shares[i], f.given[best]+lengths[best], f.shares[best]) {
 			best, eligible = i, ok
 		}
 	}
@@ -58,6 +83,17 @@ func (f *fair) next(lengths []int64) int {
 func (f *fair) give(input int, length int64) {
 	f.given[input] += length
 	f.sum += length
+}
+
+// sooner tells whether a ÷ share is less than b ÷ other.
+func sooner(a int64, share uint64, b int64, other uint64) bool {
+	switch {
+	case a < 0 && b < 0:
+		return less(uint64(-b), share, uint64(-a), other)
+	case a < 0 || b < 0:
+		return a < b
+	}
+	return less(uint64(a), other, uint64(b), share)
 }
 
 // less tells whether a × b < c × d.

@@ -1,6 +1,7 @@
 package pipe
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -29,6 +30,12 @@ type MergeOpts struct {
 	// nothing but its arguments.
 	Pick func(epoch int, turn int64) int
 
+	// Choose says, with ByChoice, which inputs are next. It may depend on anything.
+	Choose func(ctx context.Context, at Turn) (Chosen, error)
+
+	// Took learns of each turn which input it was; may be nil.
+	Took func(input int)
+
 	// Without is asked when so many items of an input in a row were dropped or lost
 	// before they came here. An error ends the run. nil: it goes on.
 	Without func(input int, items int64) error
@@ -39,19 +46,34 @@ type Order int
 
 // The orders of a Merge. In all but Arrival the order depends on nothing but the
 // settings, and a state counts the turns. The turn of an input whose epoch is over goes
-// to the next.
+// to the next. Choices are in the state, too.
 const (
 	Arrival    Order = iota // who has an item
 	RoundRobin              // one after the other
 	ByWeight                // drawn with Weights and Seed, for each turn of each epoch again
 	ByPick                  // what Pick says for each turn
+	ByChoice                // what Choose says for some turns after others
 )
 
 func (o Order) String() string {
-	if o < 0 || o > ByPick {
+	if o < 0 || o > ByChoice {
 		return fmt.Sprintf("Order(%d)", int(o))
 	}
-	return [...]string{"by arrival", "round robin", "by weight", "by pick"}[o]
+	return [...]string{"by arrival", "round robin", "by weight", "by pick", "by choice"}[o]
+}
+
+// A Turn is one without an input yet.
+type Turn struct {
+	Epoch int
+	Turn  int64  // of the epoch, from 0
+	Said  string // by Choose in this epoch, the last time, maybe in another run; "": nothing
+}
+
+// Chosen are the inputs of a turn and of those after it; none: the epoch is over. Says
+// has all that Choose needs to go on after them, as JSON.
+type Chosen struct {
+	Inputs []int
+	Says   string
 }
 
 // Until says when an epoch of a Merge is over.
@@ -88,6 +110,7 @@ func Merge[T any](flows []Flow[T], o MergeOpts) Flow[T] {
 		n.detail += fmt.Sprintf(", until %d items", o.Items)
 		n.counts = append(n.counts, CountOf(""))
 	}
+	n.remembers = o.Order == ByChoice
 	if o.Order == Arrival {
 		n.workers, n.ordered = len(flows), false
 	}
@@ -114,10 +137,15 @@ func Merge[T any](flows []Flow[T], o MergeOpts) Flow[T] {
 		turns := func(name string) *progress.Children {
 			return op.progress.AddTurns(name, op.config.Resume.Merges[name])
 		}
-		t := &scheduledMerge[T]{mergeStage: m, pick: o.schedule(len(flows)), custom: o.Order == ByPick,
+		t := &scheduledMerge[T]{mergeStage: m, pick: o.schedule(len(flows)), custom: o.Order >= ByPick, choose: o.Choose, took: o.Took,
 			finished: turns(n.key()), most: o.Items, epoch: op.firstEpoch()}
 		if t.most > 0 {
 			t.counted = turns(CountOf(n.key()))
+		}
+		if t.choose != nil {
+			if t.log, t.wrong = chosenBefore(len(flows), op.config.Resume, n.key()); t.wrong == nil {
+				t.finished.Keep(t.log)
+			}
 		}
 		op.run(st, t.work)
 		return m.out
@@ -128,7 +156,7 @@ func (o MergeOpts) mistakes(n *node, inputs int) {
 	if inputs == 0 {
 		n.mistake("it merges nothing")
 	}
-	if o.Order < Arrival || o.Order > ByPick {
+	if o.Order < Arrival || o.Order > ByChoice {
 		n.mistake("Order is %d", int(o.Order))
 	}
 	if o.Until < Longest || o.Until > Shortest {
@@ -139,6 +167,9 @@ func (o MergeOpts) mistakes(n *node, inputs int) {
 	}
 	if (o.Pick != nil) != (o.Order == ByPick) {
 		n.mistake("Pick is for ByPick, and ByPick needs one")
+	}
+	if (o.Choose != nil) != (o.Order == ByChoice) {
+		n.mistake("Choose is for ByChoice, and ByChoice needs one")
 	}
 
 	if o.Order != ByWeight {

@@ -16,6 +16,11 @@ type MixOpts struct {
 	Shares []uint64 // of inputs, relative to their sum: 0, for no turns, to 2³²
 	Items  int64    // of an epoch, at least 1
 
+	// Stretch says, if shares change, with which of them a turn is taken: 0 is Shares,
+	// and i is Later[i-1]. It has to depend on its arguments alone. nil: they do not.
+	Stretch func(epoch int, turn int64) int
+	Later   [][]uint64
+
 	// Ahead is how many turns are thought to be before the first, of items like the
 	// first of each input. Mixes of the same inputs, as those of lanes, do not all begin
 	// with the same one then.
@@ -38,7 +43,7 @@ type MixOpts struct {
 // A length is at least 0. Hold is called for each item that waits for its turn; nil:
 // nothing is. Sums of the inputs are in the Memories of a state.
 func Mix[T any](flows []Flow[T], length func(T) int64, hold func(T), o MixOpts) Flow[T] {
-	n := &node{name: o.Name, kind: kindMix, buffer: o.Buffer, ordered: true, counts: []string{"", CountOf("")},
+	n := &node{name: o.Name, kind: kindMix, buffer: o.Buffer, ordered: true, remembers: true, counts: []string{"", CountOf("")},
 		detail: fmt.Sprintf("of %d, until %d items", len(flows), o.Items)}
 	for _, f := range flows {
 		n.ups = append(n.ups, f.node)
@@ -54,7 +59,8 @@ func Mix[T any](flows []Flow[T], length func(T) int64, hold func(T), o MixOpts) 
 
 		resume, key := op.config.Resume, n.key()
 		s := &mixStage[T]{mergeStage: m, length: length, hold: hold, most: o.Items, ahead: o.Ahead, took: o.Took,
-			fair: newFair(o.Shares), heads: make([]queue.Message[T], len(flows)), lengths: make([]int64, len(flows))}
+			fair: newFair(o.Shares), stretches: o.stretches(), stretch: o.Stretch, epoch: op.firstEpoch(),
+			heads: make([]queue.Message[T], len(flows)), lengths: make([]int64, len(flows))}
 		s.finished = op.progress.AddTurns(key, resume.Merges[key])
 		s.counted = op.progress.AddTurns(CountOf(key), resume.Merges[CountOf(key)])
 
@@ -79,12 +85,19 @@ func (o MixOpts) mistakes(n *node, inputs int, lengthless bool) {
 	if lengthless {
 		n.mistake("its function is nil")
 	}
-	if len(o.Shares) != inputs {
-		n.mistake("%d Shares for %d inputs", len(o.Shares), inputs)
-	} else if inputs > 0 && (slices.Max(o.Shares) == 0 || slices.Max(o.Shares) > 1<<32) {
-		n.mistake("the largest of Shares is %d: must be at least 1, and at most 2³²", slices.Max(o.Shares))
+	for _, shares := range o.stretches() {
+		if len(shares) != inputs {
+			n.mistake("%d Shares for %d inputs", len(shares), inputs)
+		} else if inputs > 0 && (slices.Max(shares) == 0 || slices.Max(shares) > 1<<32) {
+			n.mistake("the largest of Shares is %d: must be at least 1, and at most 2³²", slices.Max(shares))
+		}
+	}
+	if (o.Stretch == nil) != (o.Later == nil) {
+		n.mistake("Stretch is for shares that change, and Later has these")
 	}
 }
+
+func (o MixOpts) stretches() [][]uint64 { return append([][]uint64{o.Shares}, o.Later...) }
 
 // A mixStage has the next item of each input, because whose turn it is depends on how
 // long they are. After a resume the turns are those of the log up to the last that was
@@ -96,6 +109,11 @@ type mixStage[T any] struct {
 	most   int64
 	ahead  int64
 	took   func(input int, length int64)
+
+	stretches [][]uint64 // the shares of each
+	stretch   func(epoch int, turn int64) int
+	at        int // the stretch of fair
+	epoch     int // as the sources count them
 
 	fair    *fair
 	log     *progress.TurnLog
@@ -125,6 +143,7 @@ func (s *mixStage[T]) work(w *worker.Worker) {
 		if end.Kind == queue.Fatal || end.Last {
 			return
 		}
+		s.epoch++
 		s.finished, s.counted = progress.NewTurns(s.key(), Progress{}), progress.NewTurns(progress.CountOf(s.key()), Progress{})
 		s.skip, s.done = progress.PositionSet{}, progress.PositionSet{}
 		s.log, _ = progress.NewTurnLog(len(s.inputs), 0, Memory{}) // nothing is remembered
@@ -141,6 +160,9 @@ func (s *mixStage[T]) takeTurns(w *worker.Worker) (end queue.Message[T], ok bool
 	}
 
 	s.fair.reset(s.log.Given())
+	// Where ranks have shared out a rest again, this one's turns are numbered from 0.
+	before := s.done.Low - s.skip.Low
+	s.enter(max(0, before+s.skip.Low-1))
 	begun := s.resumed
 	number := int64(0)
 	for turn := s.skip.Low; ; turn++ {
@@ -150,6 +172,8 @@ func (s *mixStage[T]) takeTurns(w *worker.Worker) (end queue.Message[T], ok bool
 		if number >= s.most {
 			return s.cut(w)
 		}
+
+		s.change(turn, before+turn)
 
 		// What was finished before is only counted.
 		taken, again := s.log.At(turn)
@@ -199,6 +223,25 @@ func (s *mixStage[T]) takeTurns(w *worker.Worker) (end queue.Message[T], ok bool
 		if !s.out.Reserve(w) {
 			return end, false
 		}
+	}
+}
+
+// enter has the shares of a turn, whatever was given before.
+func (s *mixStage[T]) enter(number int64) {
+	if s.stretch != nil {
+		s.at = s.stretch(s.epoch, number)
+		s.fair.share(s.stretches[s.at])
+	}
+}
+
+// change has other shares from a turn on, if it is the first of a stretch.
+func (s *mixStage[T]) change(turn, number int64) {
+	if s.stretch == nil {
+		return
+	}
+	if at := s.stretch(s.epoch, number); at != s.at {
+		s.at = at
+		s.log.Change(turn, s.fair.change(s.stretches[at]))
 	}
 }
 

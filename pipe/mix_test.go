@@ -179,6 +179,88 @@ func TestMixesGoOn(t *testing.T) {
 	}
 }
 
+// changing is a mix whose shares change after some turns, over all epochs of 500.
+func changing(most []int64, each int64, shares ...[]uint64) pipe.Flow[measured] {
+	return pipe.Mix(lengths(most...), lengthOf, nil, pipe.MixOpts{Name: "mix", Shares: shares[0], Later: shares[1:], Items: 500,
+		Stretch: func(epoch int, turn int64) int { return min(int((int64(epoch)*500+turn)/each), len(shares)-1) }})
+}
+
+// Shares that change hold as others do: what each input has had is what it was due in all
+// stretches together, so nothing adds up, even where a stretch has only a few turns, but
+// for rounding: less than one at each change.
+func TestSharesChange(t *testing.T) {
+	for _, each := range []int64{1, 3, 40, 300} {
+		most := []int64{4000, 700, 100_000}
+		var shares [][]uint64
+		for i := range uint64(1000/each + 2) {
+			shares = append(shares, []uint64{1 + i%3, 1 + i*i%7, 20})
+		}
+		run := start(t, changing(most, each, shares...), pipe.Config{Epochs: 2})
+		for epoch := range int64(2) {
+			given, due, sum := make([]float64, 3), make([]float64, 3), 0.0
+			for turn, m := range collect(t, run) {
+				now := shares[min((epoch*500+int64(turn))/each, int64(len(shares)-1))]
+				all := float64(now[0] + now[1] + now[2])
+				given[m.input] += float64(m.length)
+				sum += float64(m.length)
+				for i := range due {
+					due[i] += float64(m.length) * float64(now[i]) / all
+					if off := given[i] - due[i]; off > float64(most[i]+1000/each+1) || off < -2*100_000 {
+						t.Fatalf("stretches of %d: after turn %d input %d is %v off", each, turn, i, off)
+					}
+				}
+			}
+		}
+		run.Close()
+	}
+}
+
+// An input without a share does not come, and is given later what it was short of.
+func TestSharesOfNothing(t *testing.T) {
+	run := start(t, changing([]int64{9, 9}, 250, []uint64{1, 1}, []uint64{0, 1}, []uint64{1, 0}, []uint64{1, 3}), pipe.Config{Epochs: 2})
+	defer run.Close()
+	var count [4][2]int
+	var given [2]int64
+	for epoch := range 2 {
+		for turn, m := range collect(t, run) {
+			at := (500*epoch + turn) / 250
+			if count[at][m.input]++; at == 3 {
+				given[m.input] += m.length
+			}
+		}
+	}
+	if count[1][0] > 0 || count[2][1] > 0 || count[0][0] == 0 || given[1] < 3*given[0]-40 || given[1] > 3*given[0]+40 {
+		t.Errorf("%v, and %v of the last", count, given)
+	}
+}
+
+func TestMixesWhoseSharesChangeGoOn(t *testing.T) {
+	flow := func() pipe.Flow[measured] {
+		shares := [][]uint64{{5, 3, 2}, {1, 0, 1}, {0, 4, 1}, {1, 1, 1}, {9, 1, 2}}
+		mixed := changing([]int64{10, 700, 30}, 7, shares...)
+		return pipe.Aggregate(mixed, func() pipe.Aggregator[measured, measured] { return new(odds) }, pipe.AggregateOpts{Name: "odds"})
+	}
+	run := start(t, flow(), pipe.Config{})
+	whole := collect(t, run)
+	run.Close()
+	for cut := range 60 {
+		run := start(t, flow(), pipe.Config{})
+		for range cut {
+			if _, err := run.Next(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		state := run.State()
+		run.Close()
+		run = start(t, flow(), pipe.Config{Resume: state})
+		rest := collect(t, run)
+		run.Close()
+		if !slices.Equal(rest, whole[cut:]) {
+			t.Fatalf("after %d items: %v, wanted %v", cut, rest[:20], whole[cut:][:20])
+		}
+	}
+}
+
 func TestMixesRefuseStatesOfOthers(t *testing.T) {
 	flow := func(n int) pipe.Flow[measured] {
 		return pipe.Mix(lengths(slices.Repeat([]int64{9}, n)...), lengthOf, nil,
@@ -228,6 +310,8 @@ func TestMixesDoNotWaitForEver(t *testing.T) {
 func TestMixesAreChecked(t *testing.T) {
 	for why, o := range map[string]pipe.MixOpts{
 		"3 Shares for 2 inputs":        {Shares: []uint64{1, 1, 1}},
+		"1 Shares for 2 inputs":        {Shares: []uint64{1, 1}, Later: [][]uint64{{1}}, Stretch: func(int, int64) int { return 0 }},
+		"Stretch is for shares that":   {Shares: []uint64{1, 1}, Later: [][]uint64{{1, 1}}},
 		"the largest of Shares is 0":   {Shares: []uint64{0, 0}},
 		"the largest of Shares is 429": {Shares: []uint64{1, 1<<32 + 1}},
 		"Items is -1":                  {Shares: []uint64{1, 1}, Items: -1},

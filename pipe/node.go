@@ -13,26 +13,27 @@ import (
 // A node is the plain face of a stage: what is known about it without its types. Nodes
 // make a graph, from the last stage up to the sources.
 type node struct {
-	name     string
-	kind     string
-	detail   string // what else to say about it to people
-	at       string // where it was described
-	workers  int
-	buffer   int
-	ordered  bool
-	gate     *Gate
-	inFlight int       // operations at once for each worker
-	onResize func(int) // learns how many workers there are; may be nil
-	policy   *Policy
-	ups      []*node  // whose items it takes
-	counts   []string // such as turns, that a state counts: the ends of their names there, after its key
-	makes    bool     // it makes several items of one, which a state counts
-	joins    bool     // it puts several items together
-	large    bool     // its results are batches, or made of them
-	abandons bool     // it may go on without an operation, in another order
-	timed    bool     // what it puts together depends on time
-	oneToOne bool     // every message that it takes becomes one message
-	mistakes []error
+	name      string
+	kind      string
+	detail    string // what else to say about it to people
+	at        string // where it was described
+	workers   int
+	buffer    int
+	ordered   bool
+	gate      *Gate
+	inFlight  int       // operations at once for each worker
+	onResize  func(int) // learns how many workers there are; may be nil
+	policy    *Policy
+	ups       []*node  // whose items it takes
+	counts    []string // such as turns, that a state counts: the ends of their names there, after its key
+	makes     bool     // it makes several items of one, which a state counts
+	remembers bool     // a state has what it knows besides
+	joins     bool     // it puts several items together
+	large     bool     // its results are batches, or made of them
+	abandons  bool     // it may go on without an operation, in another order
+	timed     bool     // what it puts together depends on time
+	oneToOne  bool     // every message that it takes becomes one message
+	mistakes  []error
 
 	lane  string // what its key ends with, where it is one of several that are alike; "": it is not
 	lanes int    // how many of these there are

@@ -1,6 +1,8 @@
 package pipe
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -18,7 +20,11 @@ import (
 type scheduledMerge[T any] struct {
 	*mergeStage[T]
 	pick     func(epoch int, turn int64) int
-	custom   bool                 // it is the caller's
+	custom   bool                                               // it is the caller's
+	choose   func(ctx context.Context, at Turn) (Chosen, error) // instead of pick; nil: it is not
+	log      *progress.ChoiceLog                                // of what was chosen
+	wrong    error                                              // with the log of a state
+	took     func(input int)
 	finished *progress.Children   // of this epoch
 	skip     progress.PositionSet // turns that were finished before the run was resumed
 	most     int64                // items of an epoch; 0: all
@@ -76,6 +82,10 @@ func (t *scheduledMerge[T]) work(w *worker.Worker) {
 		if t.most > 0 {
 			t.counted, t.done = progress.NewTurns(progress.CountOf(t.key()), Progress{}), progress.PositionSet{}
 		}
+		if t.choose != nil {
+			t.log, _ = progress.NewChoiceLog(len(t.inputs), 0, Memory{}) // nothing is remembered
+			t.finished.Keep(t.log)
+		}
 	}
 }
 
@@ -99,6 +109,9 @@ func (t *scheduledMerge[T]) takeTurns(w *worker.Worker) (end queue.Message[T], o
 		}
 
 		at, err := t.pickNext(w, turn)
+		if err != nil && w.Ctx.Err() != nil {
+			return end, false
+		}
 		if idle++; err == nil && t.custom && idle > maxIdle {
 			err = fmt.Errorf("the last %d turns are of inputs whose epoch is over", idle-1)
 		}
@@ -137,6 +150,9 @@ func (t *scheduledMerge[T]) takeTurns(w *worker.Worker) (end queue.Message[T], o
 			number++
 		}
 		void = turn + 1
+		if t.took != nil {
+			t.took(at)
+		}
 		w.Out.Add(1)
 		w.TimeItem()
 		t.out.Put(&m, w.Last)
@@ -154,7 +170,11 @@ const maxIdle = 1 << 20
 
 // whose turn it is; -1: the epoch is over.
 func (t *scheduledMerge[T]) pickNext(w *worker.Worker, turn int64) (at int, err error) {
-	err = w.Attempt(func() error { at = t.pick(t.epoch, turn); return nil }, func(err error) {
+	pick := func() error { at = t.pick(t.epoch, turn); return nil }
+	if t.choose != nil {
+		pick = func() (err error) { at, err = t.chosen(w.Ctx, turn); return err }
+	}
+	err = w.Attempt(pick, func(err error) {
 		end := t.refused(err)
 		t.out.Put(&end, w.Last) // a place is reserved
 	})
@@ -162,6 +182,39 @@ func (t *scheduledMerge[T]) pickNext(w *worker.Worker, turn int64) (at int, err 
 		err = fmt.Errorf("input %d of %d was picked", at, len(t.inputs))
 	}
 	return at, err
+}
+
+// chosen returns the input that was chosen for a turn, or chooses it now, with those of
+// the next turns.
+func (t *scheduledMerge[T]) chosen(ctx context.Context, turn int64) (at int, err error) {
+	if t.wrong != nil {
+		return 0, t.wrong
+	}
+	if at, ok := t.log.At(turn); ok {
+		return at, nil
+	}
+	next, err := t.choose(ctx, Turn{Epoch: t.epoch, Turn: turn, Said: t.log.Then()})
+	if err != nil || len(next.Inputs) == 0 {
+		return -1, err
+	}
+	for i, at := range next.Inputs {
+		if at < 0 || at >= len(t.inputs) {
+			return 0, fmt.Errorf("input %d of %d was chosen for turn %d", at, len(t.inputs), turn+int64(i))
+		}
+	}
+	t.log.Add(next.Inputs, next.Says)
+	return next.Inputs[0], nil
+}
+
+// chosenBefore returns the log of a merge that a run resumes. A state that counts items
+// and no turns was put together of those of several ranks: each had a chooser of its own,
+// and the choices of another number of ranks are unknown.
+func chosenBefore(inputs int, from State, key string) (*progress.ChoiceLog, error) {
+	if from.Merges[key].Low == 0 && from.Merges[CountOf(key)].Low > 0 {
+		return nil, errors.New("the state is of another number of ranks, each of which chose for itself: go on with that number, " +
+			"from a state that begins an epoch, or give the order lanes, with a global batch")
+	}
+	return progress.NewChoiceLog(inputs, from.Merges[key].Low, from.Memories[key])
 }
 
 // refused ends the run where nobody can say whose turn it is.

@@ -8,7 +8,7 @@ func (n *node) stages() progress.Stages {
 		Judging: make(map[string]bool), Aggregates: make(map[string]bool)}
 	for _, at := range n.walk() {
 		s.Judging[at.key()] = at.policy != nil && at.policy.Skip
-		s.Aggregates[at.key()] = at.kind == kindAggregate || at.kind == kindMix
+		s.Aggregates[at.key()] = at.remembers
 		for _, end := range at.counts {
 			s.Merges[at.key()+end] = true
 		}

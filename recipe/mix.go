@@ -15,6 +15,7 @@ type Mixing struct {
 	Schedule    []Stretch // nil: it stays the same
 	In          string    // what Schedule counts: "steps", or "samples"
 	Source      string    // the field that gets the name; "": none
+	Choose      string    `json:",omitempty"` // the function of Python that says which is next; "": shares do
 	By          string    // the field of whose length sources have their shares; "": samples count
 	Arrivals    bool      // it counts samples as they arrive, not those that the sources give to their steps
 }

@@ -27,7 +27,7 @@ type State struct {
 
 	Epoch   int                      `json:"epoch"`
 	Batches int64                    `json:"batches,omitempty"` // that this epoch had so far
-	Sources map[string]Source        `json:"sources,omitempty"` // by the names of their steps; none: the beginning of the epoch
+	Sources Sources                  `json:"sources,omitempty"` // by the names of their steps; none: the beginning of the epoch
 	Merges  map[string]pipe.Progress `json:"merges,omitempty"`  // turns that are finished, of merges that go by turns
 	Parts   []pipe.PartState         `json:"parts,omitempty"`   // samples of which several were made, and some are finished
 

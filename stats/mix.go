@@ -11,16 +11,21 @@ const mostMixed = 8
 // mixed says what came of each source of a mix, and its share as asked. A mix of which
 // nothing came has nothing to say.
 func mixed(m Mix) string {
-	all := int64(0)
+	all, asked := int64(0), false
 	for _, s := range m.Sources {
 		all += s.Given
+		asked = asked || s.Asked > 0 // of one whose sources are chosen, nobody has
 	}
 	if all == 0 {
 		return ""
 	}
 	var parts []string
 	for _, s := range m.Sources[:min(len(m.Sources), mostMixed)] {
-		parts = append(parts, fmt.Sprintf("%s %s %% (asked %s)", s.Name, part(float64(s.Given)/float64(all)), part(s.Asked)))
+		text := fmt.Sprintf("%s %s %%", s.Name, part(float64(s.Given)/float64(all)))
+		if asked {
+			text += fmt.Sprintf(" (asked %s)", part(s.Asked))
+		}
+		parts = append(parts, text)
 	}
 	if more := len(m.Sources) - mostMixed; more > 0 {
 		parts = append(parts, fmt.Sprintf("%d more", more))

@@ -74,7 +74,7 @@ type Mix struct {
 // Mixed is a source of a mix.
 type Mixed struct {
 	Name  string  `json:"name" doc:"the name of the source"`
-	Asked float64 `json:"asked" gauge:"shares" doc:"its share of the turns, as asked; under a schedule that of the first weights"`
+	Asked float64 `json:"asked" gauge:"shares" doc:"its share of the turns, as asked; under a schedule at first; 0 with choose"`
 	Given int64   `json:"given" counter:"items" doc:"samples that came of it on this rank, with those on their way"`
 }
 

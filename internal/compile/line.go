@@ -23,6 +23,7 @@ type line struct {
 	reader  *python.Function // of samples that are read where batches are filled; nil: a stage reads them
 	merge   *fuse.Merge
 	most    int64            // samples of an epoch of the merge; 0: all
+	chooser *python.Chooser  // of a mix: says whose turn it is; nil: its shares do
 	mixed   *source.Arrivals // whose turns the merge takes; nil: it has its own
 	of      []*line
 	batches *section
@@ -116,8 +117,8 @@ func (n *line) tell(f *facts) {
 	if n.batches != nil {
 		n.batches.tell(f)
 	}
-	if n.mixed != nil && n.merge.Mix.By != "" {
-		f.gathers = append(f.gathers, n.merge.Name) // its state says what sources have given
+	if n.chooser != nil || n.mixed != nil && n.merge.Mix.By != "" {
+		f.gathers = append(f.gathers, n.merge.Name) // its state says what sources have given, or were chosen
 	}
 	for _, of := range n.of {
 		if n.mixed == nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/op/data"
+	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
 )
@@ -34,6 +35,12 @@ func (b *builder) merge(m *fuse.Merge) error {
 		}
 		samples += of.samples
 		b.Schema, b.Columns, b.video = of.Schema, of.Columns, of.video
+	}
+	if m.Mix != nil && m.Mix.Choose != "" {
+		var err error
+		if b.line.chooser, err = python.NewChooser(b.Env, m.Name, m.Mix.Choose, m.Names); err != nil {
+			return err
+		}
 	}
 	if most, ok := m.Until.Samples(); ok {
 		b.line.most = b.Part(most).Len()

@@ -1,11 +1,13 @@
 package source
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe/fuse"
 )
 
@@ -14,14 +16,15 @@ import (
 // not known before, and each is a listing of its own, which restarts whenever it has
 // given all: its epoch has no end.
 type Arrivals struct {
-	Name   string // of the mix
-	Shares []uint64
+	Name      string // of the mix
+	Stretches []order.Stretch
 	*Mixed
+	digest string // of all its sources: in states, those of each say the same
 }
 
 // newArrivals returns the listings of a mix's sources.
-func newArrivals(m *fuse.Merge, c *Mixed, shares []uint64) (all []*Listing) {
-	in := &Arrivals{m.Name, shares, c}
+func newArrivals(m *fuse.Merge, c *Mixed, stretches []order.Stretch) (all []*Listing) {
+	in := &Arrivals{m.Name, stretches, c, c.Digest()}
 	for _, of := range c.Of {
 		turns := passesOf(of.Drawn())
 		again := &Mixed{Of: []*Listing{of}, mix: turns, In: in}
@@ -40,6 +43,15 @@ func (a *Arrivals) Turns(epoch int) func(place int64) int {
 		source, _ := at(place)
 		return source
 	}
+}
+
+// Stretch returns the number of the stretch that a turn is of, counted over all epochs.
+func (a *Arrivals) Stretch(turn int64) int {
+	n, found := slices.BinarySearchFunc(a.Stretches, turn, func(s order.Stretch, turn int64) int { return cmp.Compare(s.From, turn) })
+	if found {
+		return n
+	}
+	return n - 1
 }
 
 // Without returns an error when so many samples of a source in a row have not arrived:

@@ -74,9 +74,12 @@ func Mix(m *fuse.Merge, of []*Listing, batches order.Split) ([]*Listing, error) 
 		return nil, refuse("%w", err)
 	}
 	c := &Mixed{Of: of, Tally: NewTally(m.Names, stretches[0].Shares), mix: order.NewMix(turns, m.Seed, stretches...)}
+	if m.Mix.Choose != "" { // nobody has asked for shares
+		clear(c.asked)
+	}
 	c.call("")
 	if m.Mix.Arrivals {
-		return newArrivals(m, c, stretches[0].Shares), nil
+		return newArrivals(m, c, stretches), nil
 	}
 	first := of[0].First
 	l := &Listing{Source: record.Source{Name: m.Name, Draws: order.SourceID(m.Name), First: first, Samples: turns},
@@ -112,6 +115,9 @@ func (m *Mixed) Fetch(context.Context, *core.Env, *record.Record) (int64, error)
 // Digest implements [Digested]: with other numbers of samples, also of those that ranges
 // were chosen of, or other shards, other samples would have the same turns.
 func (m *Mixed) Digest() string {
+	if m.In != nil {
+		return m.In.digest
+	}
 	var all []string
 	for _, s := range m.Of {
 		text := fmt.Sprint(s.Drawn())

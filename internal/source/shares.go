@@ -88,6 +88,8 @@ func some(names []string, lengths []int64, weights []float64) error {
 // same, if they are numbers of samples.
 func weightsOf(m *recipe.Mixing, lengths []int64) (weights []float64, counts []uint64) {
 	switch {
+	case m.Choose != "":
+		return slices.Repeat([]float64{1}, len(lengths)), nil // each may come
 	case m.Weights != nil:
 		return m.Weights, nil
 	case m.Temperature > 0:

@@ -25,6 +25,7 @@ type Mix struct {
 	Schedule    []recipe.Stretch `json:"schedule,omitempty"`
 	In          string           `json:"in,omitempty" choices:"steps,samples"`
 	By          string           `json:"by,omitempty"`
+	Choose      string           `json:"choose,omitempty"`
 	Until       recipe.Until     `json:"until,omitempty"`
 	Source      *string          `json:"source,omitempty" default:"\"source\"" doc:"the field that gets the name; \"\": none"`
 	Fill        *recipe.PadValue `json:"fill,omitempty"`
@@ -47,6 +48,9 @@ func (*Mix) Docs() map[string]string {
 			"would restart (shortest), or after this many samples in all",
 		"by": "the field in whose length weights and temperature count, as samples arrive: elements of an array, such as tokens; " +
 			"bytes of a text or of a file; or a whole number as it is. By default samples count",
+		"choose": "instead of weights: \"module:name\" of a function, or of a class made once for each lane and " +
+			"epoch. It is called with (turn, given) and returns the name or number of the source that is next; given has " +
+			"how many samples of each there were. With state_dict() and load_state_dict() an object resumes within an epoch",
 		"in": "what schedule counts: steps, which are global batches, or samples",
 		"fill": "values for fields that some sources lack: a number, or numbers by field, 0 for others; text is " +
 			"empty; by default all must have the same fields",
@@ -61,7 +65,7 @@ func (m Mix) Complete() recipe.Args {
 	if m.Schedule != nil {
 		m.In = cmp.Or(m.In, "steps")
 	}
-	if m.Repeat == nil && m.Schedule == nil {
+	if m.Repeat == nil && m.Schedule == nil && m.Choose == "" {
 		m.Until = cmp.Or(m.Until, "longest")
 	}
 	return &m
@@ -120,8 +124,12 @@ func (m *Mix) checkBy(out sample.Schema) error {
 	if m.By == "" {
 		return nil
 	}
-	if m.Weights == nil && m.Temperature == nil {
-		return recipe.Wrong("by", "is %q, but neither weights nor temperature count its length: give weights", m.By)
+	if m.Repeat != nil {
+		return recipe.Wrong("by", "is %q, but repeat says how often each sample comes, however long it is: give weights, "+
+			"or leave by out", m.By)
+	}
+	if m.Weights == nil && m.Temperature == nil && m.Schedule == nil {
+		return recipe.Wrong("by", "is %q, but no weights count its length: give weights, a temperature or a schedule", m.By)
 	}
 	if _, ok := m.Until.Samples(); !ok && (m.Until == "" || slices.Contains(recipe.UntilWords, string(m.Until))) {
 		return recipe.Wrong("until", "must be a number of samples: weights count the length of %q as samples arrive at the mix, "+
@@ -130,6 +138,7 @@ func (m *Mix) checkBy(out sample.Schema) error {
 	if out == nil {
 		return nil
 	}
+
 	i := out.Find(m.By)
 	if i < 0 {
 		return recipe.Wrong("by", "is %q: the samples have the fields %s", m.By, words.List(out.Names()))
@@ -177,13 +186,14 @@ func (m *Mix) checkNames() error {
 	return nil
 }
 
-// checkShares checks what says how often each comes: one of four ways.
+// checkShares checks what says how often each comes: one of five ways.
 func (m *Mix) checkShares() error {
 	var given []string
 	for _, a := range []struct {
 		name string
 		is   bool
-	}{{"weights", m.Weights != nil}, {"repeat", m.Repeat != nil}, {"temperature", m.Temperature != nil}, {"schedule", m.Schedule != nil}} {
+	}{{"weights", m.Weights != nil}, {"repeat", m.Repeat != nil}, {"temperature", m.Temperature != nil}, {"schedule", m.Schedule != nil},
+		{"choose", m.Choose != ""}} {
 		if a.is {
 			given = append(given, a.name)
 		}
@@ -193,6 +203,9 @@ func (m *Mix) checkShares() error {
 	}
 
 	errs := []error{m.checkNumbers("weights", m.Weights), m.checkNumbers("repeat", m.Repeat)}
+	if m.Choose != "" {
+		errs = append(errs, recipe.CheckCallable("choose", m.Choose))
+	}
 	if t := m.Temperature; t != nil && !(*t > 0 && *t <= math.MaxFloat64) {
 		errs = append(errs, recipe.Wrong("temperature", "is %v: must be a number above 0", *t))
 	}
@@ -273,12 +286,18 @@ func (m *Mix) checkUntil() error {
 		}
 	}
 	if m.Until == "" {
+		if m.Choose != "" {
+			return recipe.Wrong("until", "is missing: with choose no source says when an epoch ends: give a number of samples")
+		}
 		if m.Schedule != nil {
 			return recipe.Wrong("until", "is missing: weights change, so no source says when an epoch ends: give a number of samples")
 		}
 		return nil
 	}
+
 	switch n, ok := m.Until.Samples(); {
+	case !ok && m.Choose != "" && slices.Contains(recipe.UntilWords, string(m.Until)):
+		return recipe.Wrong("until", "is %q, but with choose no source says when an epoch ends: give a number of samples", m.Until)
 	case !ok && m.Schedule != nil && slices.Contains(recipe.UntilWords, string(m.Until)):
 		return recipe.Wrong("until", "is %q, but weights change, so no source says when an epoch ends: give a number of samples", m.Until)
 	case !ok:
@@ -295,6 +314,6 @@ func (m *Mix) Traits() recipe.Traits {
 	return recipe.Traits{Seed: m.Seed, Merging: &recipe.Merging{Order: "mix", Until: m.Until, Fill: m.Fill, Mix: &recipe.Mixing{
 		Names: m.Names, Weights: m.Weights, Repeat: m.Repeat, Temperature: argument.OrElse(m.Temperature, 0),
 		Schedule: m.Schedule, In: m.In, Source: argument.OrElse(m.Source, "source"),
-		By: m.By, Arrivals: uneven != "" || m.By != "",
+		Choose: m.Choose, By: m.By, Arrivals: uneven != "" || m.By != "" || m.Choose != "",
 	}}}
 }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 import json
+import random
 from collections import Counter
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 
 import headrace as hr
+from headrace._loader.packed import packed, unpacked
 
 pytestmark = pytest.mark.usefixtures("one_engine")
 
@@ -198,25 +201,54 @@ def test_lengths_go_on_at_every_cut_with_other_ranks(folder):
     a, b = text_lines(folder, "x", [5, 9, 2, 30, 8]), text_lines(folder, "y", [40, 3, 77])
     pipeline = hr.mix({"a": a, "b": b}, weights=[1, 2], by="size", until=64).batch(global_size=8)
 
-    def steps(world: int, state=None) -> list[list[str]]:
-        loaders = [pipeline.loader(epochs=1, rank=r, world_size=world) for r in range(world)]
-        for loader in loaders:
-            if state is not None:
-                loader.load_state_dict(state)
-        found = [[text for batch in step for text in batch["text"]] for step in itertools.zip_longest(*loaders)]
-        for loader in loaders:
-            loader.close()
-        return found
-
-    whole = steps(1)
+    whole = steps_by(pipeline, 1)
     assert len(whole) == 8
-    assert steps(4) == whole
+    assert steps_by(pipeline, 4) == whole
     for cut in range(1, len(whole), 2):
         with pipeline.loader(epochs=1) as loader:
             for _, _ in zip(range(cut), loader):
                 pass
             state = json.loads(json.dumps(loader.state_dict()))
-        assert steps(1 + cut % 4, state) == whole[cut:]
+        assert steps_by(pipeline, 1 + cut % 4, state) == whole[cut:]
+
+
+def test_schedules_of_lengths_hold_and_go_on(folder):
+    """Each stretch has its shares of the lengths; a run goes on at every cut, with other ranks."""
+    a, b = text_lines(folder, "p", [5, 9, 2, 30, 8]), text_lines(folder, "q", [40, 3, 77])
+    schedule = [(0, [1, 0]), (10, [1, 3]), (30, [0, 1]), (34, [5, 1])]
+    in_samples = [(8 * step, weights) for step, weights in schedule]
+    alone = hr.mix({"a": a, "b": b}, schedule=in_samples, counted="samples", by="size", until=320).select("size", "source").batch(8)
+    with alone.loader(epochs=1) as loader:
+        samples = [one for batch in loader for one in zip(batch["size"].tolist(), batch["source"])]
+    assert len(samples) == 320
+    for first, end, share in ((0, 80, 1), (80, 240, 1 / 4), (240, 272, 0), (272, 320, 5 / 6)):
+        given = dict.fromkeys("ab", 0)
+        for size, name in samples[first:end]:
+            given[name] += size
+        asked = share * sum(given.values())
+        assert abs(given["a"] - asked) <= (2 * 77 if 0 < share < 1 else 0), (first, given)
+
+    pipeline = hr.mix({"a": a, "b": b}, schedule=schedule, by="size", until=320).batch(global_size=8)
+    whole = steps_by(pipeline, 1)
+    assert steps_by(pipeline, 4) == whole
+    for cut in (1, 9, 10, 11, 29, 31, 34, 39):
+        with pipeline.loader(epochs=1) as loader:
+            for _, _ in zip(range(cut), loader):
+                pass
+            state = json.loads(json.dumps(loader.state_dict()))
+        assert steps_by(pipeline, 1 + cut % 2, state) == whole[cut:]
+
+
+def steps_by(pipeline: hr.Pipeline, world: int, state=None) -> list[list[str]]:
+    """The texts of the global batches of an epoch, or of its rest."""
+    loaders = [pipeline.loader(epochs=1, rank=r, world_size=world) for r in range(world)]
+    for loader in loaders:
+        if state is not None:
+            loader.load_state_dict(state)
+    found = [[text for batch in step for text in batch["text"]] for step in itertools.zip_longest(*loaders)]
+    for loader in loaders:
+        loader.close()
+    return found
 
 
 def test_states_of_100_sources_are_small(folder):
@@ -226,7 +258,30 @@ def test_states_of_100_sources_are_small(folder):
         for _, _ in zip(range(50), loader):
             pass
         state = loader.state_dict()
-    assert 0 < len(json.dumps(state["aggregates"])) <= 4096
+    assert state["aggregates"]
+    assert len(json.dumps(state)) <= 4096
+    assert state["sources"].startswith("zlib:")
+    places = unpacked(state["sources"])
+    draw = random.Random(7)
+    for place in places.values():  # as after weeks, of sources of all sizes
+        place["samples"], place["position"] = draw.randrange(1 << 39, 1 << 40), draw.randrange(1 << 30)
+    (stage,) = state["aggregates"]
+    sums = base64.b64encode(draw.randbytes(6 * 100)).decode()
+    old = {**state, "sources": places, "aggregates": {stage: {"groups": 1 << 40, "state": json.dumps(sums)}}}
+    assert 3000 < len(json.dumps(packed(old))) <= 4096
+    with pipeline.loader(epochs=1) as loader:
+        whole = [batch["text"] for batch in loader]
+    with pipeline.loader(epochs=1) as loader:
+        loader.load_state_dict(json.loads(json.dumps(state)))
+        assert [batch["text"] for batch in loader] == whole[50:]
+        for damaged, why in (
+            (state["sources"][:-8], "cut off|Error -|Incorrect padding|padding"),
+            ("zlib:!", "Only base64 data|Invalid|Non-base64"),
+            ("read", "must be as they were saved, but are text that does not begin with 'zlib:'"),
+            ("zlib:eNqrrgUAAXUA+Q==", "must be places with how many samples there are"),  # {}
+        ):
+            with pytest.raises(hr.errors.StateMismatch, match=why):
+                loader.load_state_dict({**state, "sources": damaged})
 
 
 def test_lengths_that_cannot_be(folder):
@@ -240,8 +295,8 @@ def test_lengths_that_cannot_be(folder):
             pass
     for make, why in (
         (lambda: hr.mix({a: 1}, by="length", until=9), 'by is "length": the samples have the fields'),
-        (lambda: hr.mix([a], by="size", until=9), 'by is "size", but neither weights nor temperature count its length'),
-        (lambda: hr.mix([a], repeat=2, by="size", until=9), "neither weights nor temperature"),
+        (lambda: hr.mix([a], by="size", until=9), 'by is "size", but no weights count its length'),
+        (lambda: hr.mix([a], repeat=2, by="size", until=9), "repeat says how often each sample comes, however long it is: give weights"),
         (lambda: hr.mix({a: 1}, by="size"), 'until must be a number of samples: weights count the length of "size"'),
         (lambda: hr.mix({a: -1}, by="size", until=9), r"weights\[0\] is -1"),
         (lambda: hr.mix({a: 0}, by="size", until=9), "weights has only zeros"),

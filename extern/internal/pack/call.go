@@ -20,6 +20,7 @@ const (
 	Index     Kind = "index"   // an object that is asked for obj[Call.ID.Index]
 	Iterate   Kind = "iterate" // an iterable, or a callable that returns one: epoch Call.ID.Index of it by Pool.Stream; one worker
 	Chain     Kind = "chain"   // Options.Chain, one function after the other on a sample; false of a filter drops it: [Call.Keep]
+	Choose    Kind = "choose"  // what chooses the sources of a mix; one worker: its objects have states
 	Collate   Kind = "collate" // [Call.Rows] samples in, as a list; one sample out, whose fields are of the whole batch
 )
 

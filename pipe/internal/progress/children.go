@@ -16,7 +16,7 @@ type Children struct {
 	done   PositionSet // of the numbers of its children
 	total  int64       // how many there are, the message after the last included; 0: not known yet
 	turns  bool        // of a merge
-	log    *TurnLog    // of its turns; nil: their numbers say all
+	log    TurnMemory  // of its turns; nil: their numbers say all
 
 	order  *OutputOrder // of an aggregator's outputs: they end in order; nil: of others
 	number int64        // in it
@@ -89,7 +89,7 @@ func NewTurns(merge string, saved Progress) *Children {
 }
 
 // Keep has a state remember the log of the turns.
-func (f *Children) Keep(l *TurnLog) { f.log = l }
+func (f *Children) Keep(l TurnMemory) { f.log = l }
 
 // CountOf is the name under which the items of a merge are counted, beside its turns.
 func CountOf(merge string) string { return merge + ".items" }

@@ -11,12 +11,22 @@ import (
 // A TurnLog remembers which inputs a merge took that goes by the sums of lengths, and
 // how much each turn gave. A state has the sums before the first turn that is not
 // finished, and the turns from there to the last one that is: after a resume these are
-// taken again without asking, for some of their items do not come again.
+// taken again without asking, for some of their items do not come again. If shares
+// change, the amounts due until then are taken off the sums, for a state that begins
+// after that turn.
 type TurnLog struct {
 	mu    sync.Mutex
 	low   int64 // the first of turns
 	given []int64
 	turns []Taken
+
+	changes []change // in their order, none before the first of turns
+}
+
+// change has the amounts that inputs were due when shares changed, before a turn.
+type change struct {
+	turn int64
+	due  []int64
 }
 
 // Taken is a turn: the input, and how much it gave.
@@ -37,13 +47,13 @@ func NewTurnLog(inputs int, low int64, m Memory) (*TurnLog, error) {
 
 	// After an error all that follows is 0.
 	next := func() int64 {
-		n, size := binary.Uvarint(text)
-		if size <= 0 || n > MaxPos {
-			err, size = wrong, 0
+		n, size := binary.Varint(text)
+		if size <= 0 || n > MaxPos || n < -MaxPos {
+			n, err, size = 0, wrong, 0
 			text = nil
 		}
 		text = text[size:]
-		return int64(n)
+		return n
 	}
 	if err != nil || next() != int64(inputs) || m.Groups < low || m.Groups-low > int64(len(m.State)) {
 		return nil, wrong
@@ -54,7 +64,7 @@ func NewTurnLog(inputs int, low int64, m Memory) (*TurnLog, error) {
 	}
 	for range m.Groups - low {
 		t := Taken{int(next()), next()}
-		if t.Input >= inputs {
+		if t.Input < 0 || t.Input >= inputs || t.Given < 0 {
 			return nil, wrong
 		}
 		l.turns = append(l.turns, t)
@@ -105,6 +115,14 @@ func (l *TurnLog) Set(turn int64, t Taken) {
 	}
 }
 
+// Change notes the amounts that inputs were due before a turn, from which on shares are
+// others.
+func (l *TurnLog) Change(turn int64, due []int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.changes = append(l.changes, change{turn, due})
+}
+
 // forget sums up the turns below low, which are finished.
 func (l *TurnLog) forget(low int64) {
 	n := int(low - l.low)
@@ -113,9 +131,15 @@ func (l *TurnLog) forget(low int64) {
 	}
 	l.turns = append(l.turns[:0], l.turns[n:]...)
 	l.low = low
+	for len(l.changes) > 0 && l.changes[0].turn < low {
+		for i, n := range l.changes[0].due {
+			l.given[i] -= n
+		}
+		l.changes = l.changes[1:]
+	}
 }
 
-// finished tells the log how far turns are. It sums up many at once.
+// finished implements [TurnMemory]. It sums up many at once.
 func (l *TurnLog) finished(low int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,7 +151,7 @@ func (l *TurnLog) finished(low int64) {
 // mostLogged is how many finished turns a log keeps.
 const mostLogged = 1024
 
-// memory returns the log's part of a state, when these turns are finished.
+// memory implements [TurnMemory].
 func (l *TurnLog) memory(done Progress) Memory {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,12 +163,12 @@ func (l *TurnLog) memory(done Progress) Memory {
 	if end == 0 {
 		return Memory{}
 	}
-	text := binary.AppendUvarint(nil, uint64(len(l.given)))
+	text := binary.AppendVarint(nil, int64(len(l.given)))
 	for _, n := range l.given {
-		text = binary.AppendUvarint(text, uint64(n))
+		text = binary.AppendVarint(text, n)
 	}
 	for _, t := range l.turns[:end-done.Low] {
-		text = binary.AppendUvarint(binary.AppendUvarint(text, uint64(t.Input)), uint64(t.Given))
+		text = binary.AppendVarint(binary.AppendVarint(text, int64(t.Input)), t.Given)
 	}
 	return Memory{Groups: end, State: `"` + base64.RawStdEncoding.EncodeToString(text) + `"`} // JSON, as of others
 }

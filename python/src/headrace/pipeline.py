@@ -278,6 +278,7 @@ def mix(
     repeat: float | Iterable[float] | Mapping[str, float] | None = None,
     temperature: float | None = None,
     schedule: Iterable[tuple[int, Iterable[float] | Mapping[str, float]]] | None = None,
+    choose: Callable[[int, Mapping[str, int]], int | str] | type | None = None,
     by: str | None = None,
     counted: Literal["steps", "samples"] | None = None,
     until: Literal["longest", "shortest"] | int | None = None,
@@ -300,19 +301,24 @@ def mix(
 
     Args:
         pipelines: with a weight for each: numbers from 0 on, relative to their sum. Or with names, as in {"web": web, "books": books}, or
-            a list, and how often each comes by one of `weights`, `repeat`, `temperature` and `schedule`; without, each comes once.
+            a list, and how often each comes by one of `weights`, `repeat`, `temperature`, `schedule` and `choose`; without, each comes
+            once.
         weights: if they are not given with the pipelines: a list, or by name.
         names: what each is called in `source` and `stats()`; by default as its first step.
         repeat: how often each comes in an epoch: 2 is twice; with 0.5 every epoch has another half.
         temperature: each counts as its number of samples to the power of 1 ÷ temperature: 1 is by size, larger ones are more even.
         schedule: weights from a step on, over all epochs: [(0, [3, 1]), (50_000, [1, 1])]. A step is a global batch. Steps
             need `batch(global_size=)`, and no `filter`, `flat_map`, `aggregate`, inner batch, `pack` or buckets.
+        choose: a function that says which comes next, or a class made once for each lane and epoch. It is called as
+            `choose(turn, given)` in a worker process, and returns a name or a number. `turn` numbers the samples of the mix over all
+            ranks and epochs; `given` maps names to samples that came, of this lane in this epoch. Random numbers must follow from
+            `turn`. An object needs `state_dict()` and `load_state_dict()` to go on within an epoch. Needs `until=` with a number.
         by: weights count the length of this field instead of samples: elements of an array, such as tokens; bytes of a text or a file;
             or a whole number as it is. In each lane, a pipeline is ahead of its share by at most two of its longest samples, and behind
             by two of the longest of all. Needs `until=` with a number.
         counted: `"samples"` if the schedule counts samples, not steps: any pipeline can.
         until: an epoch ends when each has come at least once, `"longest"`, which is the default unless `repeat` says how often each
-            comes; before one would restart, `"shortest"`; or after this many samples in all. A schedule needs a number.
+            comes; before one would restart, `"shortest"`; or after this many samples in all. `schedule` and `choose` need a number.
         source: the field that gets the name, `web` or in a mix of mixes `text/web`; None: no field.
         fill: values for fields that some lack: a number, or numbers by field, 0 for others; text is empty.
         seed: of the order of turns; by default the pipelines' seed.
@@ -323,13 +329,14 @@ def mix(
     Raises:
         RecipeError: if a weight is negative or no number, or all are 0, or one pipeline cannot restart.
     """
-    from ._recipe import mixing
+    from ._recipe import chooser, mixing
 
     given, weights, names = mixing.parts_of(pipelines, Pipeline, weights, names)
     mixing.check_parts("mix", given, Pipeline)
     args = {
         "of": [list(pipeline._steps) for pipeline in given],
         **mixing.shares_of(names, weights, repeat, temperature, schedule, len(given)),
+        "choose": chooser.chooser_of(choose),
         "by": by,
         "in": counted,
         "until": mixing.until_of(until),

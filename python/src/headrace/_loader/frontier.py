@@ -102,6 +102,13 @@ def whole(state: Any) -> dict[str, Any]:
     except (AttributeError, TypeError, ValueError):
         raise _none(f"it is {_short(state)}: must be what state_dict() returned") from None
     found = {key: _plain(key, value) for key, value in items.items() if key in _READ and value is not None}
+    if isinstance(found.get("sources"), str):
+        from .packed import unpacked
+
+        try:
+            found["sources"] = _plain("sources", unpacked(found["sources"]))
+        except ValueError as e:
+            raise _none(f"its sources are {_short(found['sources'])}: must be as they were saved, but are {e}") from None
     _check_keys(found)
     _check_place(found)
     return found

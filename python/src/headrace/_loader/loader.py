@@ -321,7 +321,9 @@ class Loader:
         Raises:
             RecipeError: if that state is not kept; the message says which are.
         """
-        return self._run.record(None if done is None else integer("state_dict: done", done))
+        from .packed import packed
+
+        return packed(self._run.record(None if done is None else integer("state_dict: done", done)))
 
     def load_state_dict(self, state: dict[str, Any] | Iterable[dict[str, Any]]) -> None:
         """Resume from a state of this or another loader with the same pipeline and source.

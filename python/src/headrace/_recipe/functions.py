@@ -167,7 +167,7 @@ def _spelled(step: dict[str, Any], spell: Callable[[Any], str]) -> dict[str, Any
     new: dict[str, Any] = {}
     if isinstance(args.get("where"), (Workers, Submitted)):
         new["where"] = spell(args["where"])
-    for argument in ("function", "keys"):
+    for argument in ("function", "keys", "choose"):
         if isinstance(args.get(argument), Function):
             new[argument] = spell(args[argument])
     if isinstance(args.get("collate"), dict) and isinstance(args["collate"].get("function"), Function):
@@ -226,13 +226,15 @@ def places(chain: Iterable[dict[str, Any]]) -> Iterable[tuple[str, str]]:
                 yield inside["function"], inside.get("where") or "process"
         if args.get("keys"):
             yield args["keys"], args.get("where") or "process"
+        if args.get("choose"):
+            yield args["choose"], "process"
 
 
 def has_functions(chain: Iterable[dict[str, Any]]) -> bool:
     """Whether workers do any of the steps."""
     for step in all_steps(chain):
         args = step[operation(step)] or {}
-        if "function" in args or args.get("collate"):
+        if "function" in args or args.get("collate") or args.get("choose"):
             return True
     return False
 

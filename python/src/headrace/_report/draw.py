@@ -87,6 +87,8 @@ def argument(name: str, value: Any, equals: str) -> str:
     """An argument of a call; of a function its name."""
     if name == "function":
         return str(value)
+    if name == "choose":
+        return f"{name}{equals}{value}"
     return f"{name}{equals}{value['function'] if name == 'collate' else _short(value)}"
 
 

@@ -44,6 +44,10 @@ class Callee:
         self.object = load()
         self.again = self._maker(load) if self.kind in ("aggregate", "iterate") else None
         self.name_of = None if keys is None else name_of(keys)
+        if self.kind == "choose":
+            from .choose import Chooser
+
+            self.object = Chooser(self.object, setup["function"])
         if isinstance(self.object, type):
             self.object = self.object()  # set-up, once for each worker
         self._fresh = self.kind == "aggregate"  # nobody has used the object yet
