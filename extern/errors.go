@@ -103,3 +103,7 @@ func failure(proc *child.Child, stage string, again bool) error {
 	}
 	return e
 }
+
+// ErrApart says that the samples of a run have to be called for one by one: a worker has
+// died with several, or the function takes more than their numbers.
+var ErrApart = errors.New("extern: these samples have to be called for one by one")

@@ -14,13 +14,9 @@ import (
 // mostRun is the largest number of samples in a message of [Pool.Gather].
 const mostRun = 4 * message.MostCalls
 
-// ErrApart says that samples of [Pool.Gather] have to be called for one by one: a worker
-// has died with several, or the function takes more than their numbers.
-var ErrApart = errors.New("extern: these samples have to be called for one by one")
-
-// Run returns how many samples are worth a message of [Pool.Gather]; 0: nobody knows how
-// long a call takes. It is so, too, where the function draws random numbers, runs in
-// threads of the program, or is async.
+// Run returns how many samples are worth a message of [Pool.Gather]; 0: it is not known
+// how long a call takes, or the function draws random numbers, runs in threads of the
+// program, or is async.
 func (p *Pool) Run() int {
 	each := time.Duration(p.function.each.Load())
 	if each <= 0 || p.Draws() {
@@ -31,7 +27,7 @@ func (p *Pool) Run() int {
 
 // Gather has the function called for each of c.Run, as c.Into says, by messages for many
 // samples. It returns the first sample that has failed, by its place in c.Run, and why;
-// what comes after it may be there or not. Calls begin in their order, after those that
+// results after it may be there or not. Calls begin in their order, after those that
 // were given to Gather before.
 func (p *Pool) Gather(ctx context.Context, c *Call) (failed int, err error) {
 	if err := errors.Join(ctx.Err(), p.check(c)); err != nil {
@@ -91,7 +87,7 @@ func (g *gathering) run() {
 	}
 }
 
-// put gives workers what they have time for: one more run than there are workers.
+// put gives workers as many runs as they have time for: one more than there are workers.
 func (g *gathering) put(q *queue.Queue[request]) {
 	fn := &g.pool.function
 	for len(g.todo) > 0 && len(g.out) <= q.Wanted(&fn.backlog) {
@@ -126,7 +122,7 @@ func (g *gathering) part(first, end int) *Call {
 	return c
 }
 
-// take takes what has come back.
+// take takes a run that has come back.
 func (g *gathering) take(j *job) {
 	c, first, err := j.Of.Call, j.At, j.Err
 	delete(g.out, j)
@@ -144,8 +140,8 @@ func (g *gathering) take(j *job) {
 	}
 }
 
-// stop takes back what no worker has begun, and has the workers of the rest ended after a
-// while.
+// stop takes back the runs that no worker has begun, and has the workers of the rest
+// ended after a while.
 func (g *gathering) stop(q *queue.Queue[request]) *time.Timer {
 	g.stopped = true
 	var rest []*job
@@ -171,14 +167,15 @@ func (g *gathering) pass() {
 	}
 }
 
-// checkRun refuses what is not for Gather.
+// checkRun refuses calls that are not for Gather.
 func (p *Pool) checkRun(c *Call) error {
 	reads := p.o.Kind == Index || p.function.Chain.Reads()
 	texts := len(c.In) == len(p.o.In)*len(c.Run)
 	for _, f := range p.o.In {
 		texts = texts && f.Type.Kind == sample.Text && f.Type.Shape == nil
 	}
-	if !reads || !texts || p.o.Gives == nil || len(c.Into) != len(p.o.Gives) || len(c.Run) == 0 {
+	room := p.o.Gives != nil && len(c.Into) == len(p.o.Gives)
+	if !reads || !texts || !room || len(c.Run) == 0 {
 		return fmt.Errorf("extern: %s is given a run of %d samples", p.o.Stage, len(c.Run))
 	}
 	for f, to := range c.Into {

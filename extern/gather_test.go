@@ -17,6 +17,13 @@ var itemFields = sample.Schema{
 	{Name: "x", Type: intType}, {Name: "name", Type: sample.TextType}, {Name: "row", Type: sample.TensorType(tensor.Int16, 5)},
 }
 
+// openItems opens a pool that has samples by their numbers.
+func openItems(t *testing.T, o extern.Options) *extern.Pool {
+	t.Helper()
+	o.Function, o.Kind, o.In, o.Gives = "functions:Items", extern.Index, sample.Schema{}, itemFields
+	return open(t, o)
+}
+
 // itemsOf makes a run of so many numbers, some of which are others.
 func itemsOf(n int, others map[int]int64) *extern.Call {
 	c := &extern.Call{Into: []extern.Column{{Data: make([]byte, 8*n)}, {Texts: make([]string, n)}, {Data: make([]byte, 10*n)}}}
@@ -47,7 +54,7 @@ func checkItems(t *testing.T, c *extern.Call, n int) {
 func TestGather(t *testing.T) {
 	for _, threads := range []bool{false, true} {
 		t.Run(fmt.Sprint("threads ", threads), func(t *testing.T) {
-			pool := open(t, extern.Options{Function: "functions:Items", Kind: extern.Index, In: sample.Schema{}, Gives: itemFields, Workers: 2, Threads: threads})
+			pool := openItems(t, extern.Options{Workers: 2, Threads: threads})
 			ctx := within(t, time.Minute)
 			calls := int64(0)
 			for _, others := range []map[int]int64{nil, {1700: 1_000_000, 900: 1_000_000}, {40: 3_000_000}, nil, {0: 1_000_000}} {
@@ -76,7 +83,7 @@ func TestGather(t *testing.T) {
 
 // A worker that dies has its samples called for one by one, by whoever asks.
 func TestGatherWhereAWorkerDies(t *testing.T) {
-	pool := open(t, extern.Options{Function: "functions:Items", Kind: extern.Index, In: sample.Schema{}, Gives: itemFields, Workers: 2})
+	pool := openItems(t, extern.Options{Workers: 2})
 	ctx := within(t, time.Minute)
 	warm := itemsOf(500, nil)
 	if _, err := pool.Gather(ctx, warm); err != nil {
@@ -95,7 +102,7 @@ func TestGatherWhereAWorkerDies(t *testing.T) {
 
 // Nobody waits any longer than the context, and those who come next go on.
 func TestGatherThatIsCancelled(t *testing.T) {
-	pool := open(t, extern.Options{Function: "functions:Items", Kind: extern.Index, In: sample.Schema{}, Gives: itemFields, Workers: 1})
+	pool := openItems(t, extern.Options{Workers: 1})
 	slow := map[int]int64{}
 	for i := range 60 {
 		slow[i] = 3_000_000 // 18 s
@@ -117,7 +124,7 @@ func TestGatherThatIsCancelled(t *testing.T) {
 
 // What is not for Gather is refused before any worker is asked.
 func TestGatherRefuses(t *testing.T) {
-	pool := open(t, extern.Options{Function: "functions:Items", Kind: extern.Index, In: sample.Schema{}, Gives: itemFields, Workers: 1, Idle: true})
+	pool := openItems(t, extern.Options{Workers: 1, Idle: true})
 	maps := open(t, extern.Options{Function: "functions:same", In: intField, Gives: intField, Workers: 1, Idle: true})
 	short, few := itemsOf(4, nil), itemsOf(4, nil)
 	short.Into[0].Data = short.Into[0].Data[8:]

@@ -135,7 +135,8 @@ func (o *odds) Flush(context.Context, *pipe.Emitter[measured, measured]) error {
 // earlier ones are not. Its state is small.
 func TestMixesGoOn(t *testing.T) {
 	flow := func() pipe.Flow[measured] {
-		mixed := pipe.Mix(lengths(10, 700, 30), lengthOf, nil, pipe.MixOpts{Name: "mix", Shares: []uint64{5, 3, 2}, Items: 60, Ahead: 7})
+		o := pipe.MixOpts{Name: "mix", Shares: []uint64{5, 3, 2}, Items: 60, Ahead: 7}
+		mixed := pipe.Mix(lengths(10, 700, 30), lengthOf, nil, o)
 		kept := pipe.Filter(mixed, func(_ context.Context, m measured) (bool, error) { return m.length%5 != 0, nil }, pipe.Opts{Name: "keep"})
 		return pipe.Aggregate(kept, func() pipe.Aggregator[measured, measured] { return new(odds) }, pipe.AggregateOpts{Name: "odds"})
 	}
@@ -281,7 +282,8 @@ func TestMixesRefuseStatesOfOthers(t *testing.T) {
 			state.Memories = nil
 		}
 		run := start(t, flow(3), pipe.Config{Resume: state})
-		if _, err := run.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "does not say what each input of a mix has given") {
+		want := "does not say what each input of a mix has given"
+		if _, err := run.Next(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
 		run.Close()

@@ -13,7 +13,7 @@ import (
 // hidden are the public names that are still other names of internal types: go doc shows
 // neither their fields nor their methods. There are only fewer.
 var hidden = strings.Fields(`
-extern.Call extern.CallError extern.Heap extern.Interpreter extern.Kind extern.LimitError extern.Line extern.Link
+extern.Call extern.CallError extern.Column extern.Heap extern.Interpreter extern.Kind extern.LimitError extern.Line extern.Link
 extern.LinkStats extern.Program extern.Set extern.Value
 pipe.BusyError pipe.BusyStage pipe.Composition pipe.Gate pipe.HookError pipe.ItemRange pipe.LimitError pipe.LossError
 pipe.Memory pipe.PanicError pipe.PartState pipe.Policy pipe.Progress pipe.SourceState pipe.StageError pipe.State`)

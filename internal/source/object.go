@@ -55,13 +55,6 @@ func (o *object) Late(where *record.Columns) {
 	o.late, o.name = true, where.Of["key"]
 }
 
-// NamedBy reports whether a column is that of the names of samples that an object has,
-// which are their numbers.
-func (l *Listing) NamedBy(c record.Column) bool {
-	o, ok := l.Contents.(*object)
-	return ok && o.late && o.name.Kind != 0 && c == o.name
-}
-
 // begins finds the places of a sample's fields.
 func (o *object) begins(w *core.Env, s *fuse.Source, gives, schema sample.Schema, where *record.Columns) {
 	o.python = &python.Function{Env: w, Name: s.Name}

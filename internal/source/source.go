@@ -143,6 +143,15 @@ func (l *Listing) Items(ctx context.Context, epoch int, pos int64) iter.Seq2[*re
 	}
 }
 
+// Sample returns a sample, not read yet, of which place and number are known.
+func (l *Listing) Sample(epoch int, pos, place, index int64) *record.Record {
+	r := l.Record(epoch, pos, index)
+	if l.Order != nil {
+		r.Turn = place + 1
+	}
+	return r
+}
+
 // ready waits until it is known which samples an epoch has, if more than pos do, and
 // returns how many are this rank's.
 func (l *Listing) ready(ctx context.Context, epoch int, pos int64) (n int64, err error) {

@@ -70,14 +70,11 @@ func (l *Listing) Near() int64 {
 	return l.Window
 }
 
-// Sample returns the sample at a position, not read yet, of which the place in the epoch
-// and the number are known.
-func (l *Listing) Sample(epoch int, pos, place, index int64) *record.Record {
-	r := l.Record(epoch, pos, index)
-	if l.Order != nil {
-		r.Turn = place + 1
-	}
-	return r
+// NamedBy reports whether a column is that of the names of samples that an object has,
+// which are their numbers.
+func (l *Listing) NamedBy(c record.Column) bool {
+	o, ok := l.Contents.(*object)
+	return ok && o.late && o.name.Kind != 0 && c == o.name
 }
 
 // At returns the sample at a position, not read yet.

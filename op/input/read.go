@@ -58,9 +58,9 @@ func (r ReadShards) Complete() recipe.Args {
 	return &r
 }
 
-// Identity leaves out where the files are, as the data may move, and what is known of
-// them: states say which they were. What has no suffix may be a folder that is called
-// otherwise there.
+// Identity leaves out where the files are, as the data may move, and the facts that are
+// known of them: states say which they were. A name without a suffix may be that of a
+// folder that is called otherwise there.
 func (r ReadShards) Identity(recipe.Recipe) recipe.Args {
 	h := sha256.New()
 	var names Shards
@@ -186,7 +186,7 @@ type FieldFrom struct {
 	IsNull bool // it is whether a sample has none
 }
 
-// isNull is what stands for a type of what is whether a sample has no value.
+// isNull stands for a type: of whether a sample has no value.
 const isNull = "is_null"
 
 // Column is the field as a set of files has it.

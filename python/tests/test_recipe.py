@@ -296,8 +296,25 @@ def labelled(p):
     return bool({"label", "pairs"} & set(p._steps[0]["files"]))
 
 
+# Steps on columns, of numbers and text that files have.
+COLUMNS = {
+    "cast": lambda r: {"fields": "label", "dtype": r.choice(["float32", "int16"])},
+    "fill_nan": lambda r: {"fields": "label", "value": r.random()},
+    "clip": lambda r: {"fields": ["label"], "min": -1, **({"max": 5} if r.random() < 0.5 else {})},
+    "log1p": lambda r: {"fields": ["label"]},
+    "scale": lambda r: {"fields": "label", **r.choice([{"mean": 1, "std": 2.5}, {"min": 0, "max": 9}])},
+    "bucketize": lambda r: {"fields": "label", "boundaries": [1, 2.5, 9], **({"right": True} if r.random() < 0.5 else {})},
+    "hash_buckets": lambda r: {"fields": ["label", "key"], "buckets": r.randrange(1, 99), "seed": r.randrange(1, 9)},
+    "one_hot": lambda r: {"fields": "label", "classes": r.randrange(1, 9)},
+    "concat": lambda r: {"fields": ["label"], "to": "x", "dtype": r.choice(["float32", "float64"])},
+}
+
+
 def drawn(r, name):
     """A pipeline that has an operation in it, where it may be."""
+    if name in COLUMNS:
+        p = hr.files("data", label="parent")
+        return getattr(p.cast("label", "float32") if name == "fill_nan" else p, name)(**COLUMNS[name](r))
     if name == "shuffle":
         return sources(r).shuffle(**arguments(r, name))
     if name == "split":

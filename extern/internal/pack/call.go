@@ -49,11 +49,12 @@ type Call struct {
 	In     []Value     // in the order of Options.In; Collate: so many for each of Rows, or of Run
 	Rows   int         // Collate: number of samples
 
-	// Run are the numbers of many samples, instead of ID.Index: the function is called for
-	// each of them, and what comes of field f is laid into Into[f]. For Index, and a Chain
-	// that reads, with Options.Gives of text and of arrays of one shape, and In of text, so
-	// many for each. Ran says how many results there are: all, or those before the sample that has failed, or
-	// those before the ones that the worker gives back because a call takes long.
+	// Run are the numbers of many samples, instead of ID.Index: the function is called
+	// for each of them, and results of field f are laid into Into[f]. For Index, and a
+	// Chain that reads, with Options.Gives of text and arrays of one shape, and In of
+	// text, so many for each. Ran says how many results there are: all, or those before
+	// the sample that has failed, or those before the ones that the worker gives back
+	// because a call takes long.
 	Run  []int64
 	Into []Column
 	Ran  int

@@ -54,7 +54,7 @@ func (k *Pack) run(r *message.Results) (last bool, err error) {
 	return r.Last, nil
 }
 
-// lay copies the results of so many samples to where the ones before them end.
+// lay copies the results of so many samples behind the ones before them.
 func (k *Pack) lay(r *message.Results, n int, c *Call) error {
 	for f, field := range r.Schema {
 		to := c.Into[f]

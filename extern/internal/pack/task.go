@@ -17,7 +17,8 @@ type Task struct {
 
 // Alone reports whether the call needs a pack of its own.
 func (t *Task) Alone() bool {
-	return t.Yield != nil || t.Call.Flush || t.Call.State != nil || t.Call.Rows > 0 || t.Call.Run != nil
+	many := t.Yield != nil || t.Call.Rows > 0 || t.Call.Run != nil
+	return many || t.Call.Flush || t.Call.State != nil
 }
 
 // Small returns the number of bytes that travel with the message.
