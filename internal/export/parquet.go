@@ -136,10 +136,6 @@ func appendPlain(dst []byte, d tensor.DType, b []byte) []byte {
 	return append(dst, b[:d.Size()]...)
 }
 
-func (w *tables) writer(shard io.Writer) *parquet.Writer {
-	return parquet.NewWriter(shard, w.columns, w.notes...)
-}
-
 func (w *tables) convert(blocks io.Reader, samples int64, shard, _ io.Writer) error {
 	to := parquet.NewWriter(shard, w.columns, w.notes...)
 	if w.plain {
