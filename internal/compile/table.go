@@ -114,6 +114,8 @@ func (b *builder) called(s *section) *batch.Called {
 // whole reports whether nothing needs the samples of a batch one by one.
 func (b *builder) whole(s *section) bool {
 	switch {
+	case s.plan.Samples.Source == nil: // it is a mix
+		return false
 	case b.Lanes != nil, !b.InOrder, b.overtakes, b.Env.Ledger, s.plan.Batch.MaxWait > 0:
 		return false // each counts
 	case s.Layout.Single, len(s.Layout.Forms) != 1, s.line.source.Lists(), s.line.source.Iterated():
