@@ -31,6 +31,7 @@ ALLOWED = {
     ("lazy_numpy.py", "ModuleNotFoundError"): "as importing NumPy would raise, in a worker",
     ("batches.py", "StopIteration"): "ends a loop",
     ("bytes_of.py", "OSError"): "of a file that zipfile reads, which becomes a MediaError",
+    ("packed.py", "ValueError"): "of a state that was changed, which becomes a StateMismatch",
     ("routing.py", "TypeError"): "raised by what calls the user's function, in a worker",
     ("sampler.py", "TypeError"): "raised by what goes through the user's sampler, in a worker",
     ("_stages.py", "PipelineFailure"): "as SPDL raises it",

@@ -337,7 +337,7 @@ def test_names_of_several_files(form):
         assert next(iter(loader))["x"].tolist() == frame["x"].cat.codes.tolist()
         assert loader.schema["x"].names == ("low", "middle", "high")
         assert loader.schema["x"].logical == "dictionary"
-        assert repr(loader.schema["x"]).endswith("shape=(None,), logical='dictionary', names=('low', 'middle', 'high'))")
+        assert repr(loader.schema["x"]).endswith("shape=(), logical='dictionary', names=('low', 'middle', 'high'))")
     both = files(form, pa.array(["b", "a"]).dictionary_encode(), pa.array(["c", "a", "b"]).dictionary_encode())
     with hr.read(both, fields=fields).batch(9).loader(epochs=1) as loader:
         assert next(iter(loader))["x"].tolist() == [0, 1, 2, 1, 0]

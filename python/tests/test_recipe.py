@@ -303,7 +303,7 @@ COLUMNS = {
     "clip": lambda r: {"fields": ["label"], "min": -1, **({"max": 5} if r.random() < 0.5 else {})},
     "log1p": lambda r: {"fields": ["label"]},
     "scale": lambda r: {"fields": "label", **r.choice([{"mean": 1, "std": 2.5}, {"min": 0, "max": 9}])},
-    "bucketize": lambda r: {"fields": "label", "boundaries": [1, 2.5, 9], **({"right": True} if r.random() < 0.5 else {})},
+    "bucketize": lambda r: {"fields": "label", "boundaries": [1, 2.5, 9], "right": True},
     "hash_buckets": lambda r: {"fields": ["label", "key"], "buckets": r.randrange(1, 99), "seed": r.randrange(1, 9)},
     "one_hot": lambda r: {"fields": "label", "classes": r.randrange(1, 9)},
     "concat": lambda r: {"fields": ["label"], "to": "x", "dtype": r.choice(["float32", "float64"])},

@@ -913,8 +913,9 @@ class Operations:
         args = {
             "fields": names_of("bucketize", (fields,)),
             "boundaries": numbers_of("boundaries", boundaries),
+            "right": right,
         }
-        return self._with("bucketize", args | ({"right": right} if right is not False else {}))
+        return self._with("bucketize", args)
 
     def hash_buckets(self, fields: Some, buckets: int, *, seed: int | None = None) -> Pipeline:
         """Replace text or whole numbers by the number of a bucket, int64, for an embedding table.
