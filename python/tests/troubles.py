@@ -462,7 +462,10 @@ def _() -> None:
 
 @trouble("Another rank failed", apart=True)
 def _() -> None:
+    reads, writes = os.pipe()
     rank = int(os.fork() == 0)
+    os.close(writes if rank else reads)
+    os.environ |= {"RANK": str(rank), "WORLD_SIZE": "2"}
     from torch import distributed
 
     distributed.init_process_group("gloo", init_method=f"file://{os.getcwd()}/meeting", rank=rank, world_size=2)
@@ -471,6 +474,7 @@ def _() -> None:
         list(pipeline.loader(epochs=1))
     finally:
         if rank == 1:
+            os.read(reads, 1)  # until the other has ended
             os._exit(1)  # without its own error, a division by zero
 
 
