@@ -86,7 +86,7 @@ func (c *Called) Into(ctx context.Context, run *source.Run, b *Batch, _ int) (er
 	if err == nil && done < run.Count {
 		err = c.apart(ctx, run, b, m, done)
 	}
-	b.rows = run.Count
+	b.holds(run, c.Source)
 	return err
 }
 

@@ -182,10 +182,15 @@ func (t *Table) Into(ctx context.Context, run *source.Run, b *Batch, _ int) (err
 			copy(b.column(f.Field, run.Count), g.all[f.of].data)
 		}
 	}
-	if b.rows = run.Count; b.members != nil {
-		b.span = record.Span{Rows: run.Count, At: func(i int) *record.Record { return t.Source.At(run.Epoch, run.Pos+int64(i)) }}
-	}
+	b.holds(run, t.Source)
 	return nil
+}
+
+// holds notes which samples are in the rows of a batch that was filled with a run.
+func (b *Batch) holds(run *source.Run, of *source.Listing) {
+	if b.rows = run.Count; b.members != nil {
+		b.span = record.Span{Rows: run.Count, At: func(i int) *record.Record { return of.At(run.Epoch, run.Pos+int64(i)) }}
+	}
 }
 
 func (t *Table) take() (*columns, error) {

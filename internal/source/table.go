@@ -79,6 +79,6 @@ func (l *Listing) NamedBy(c record.Column) bool {
 
 // At returns the sample at a position, not read yet.
 func (l *Listing) At(epoch int, pos int64) *record.Record {
-	_, index := l.Course(epoch).At(pos)
-	return l.Record(epoch, pos, index)
+	place, index := l.Course(epoch).At(pos)
+	return l.Sample(epoch, pos, place, index)
 }

@@ -100,6 +100,27 @@ def test_batches_are_those_of_a_loop(kind: str, functions: int, where: str) -> N
     with pipeline(kind, functions, where).batch(100).loader(epochs=2, workers=2) as loader:
         for _ in range(2):
             assert rows_of(loader, kind) == [want(kind, i, functions) for i in range(N)]
+        assert all(f["restarts"] == 0 for f in loader.stats()["functions"])
+
+
+def doubled(batch: Any) -> Any:
+    return {"n": batch["n"] * 2, "x": batch["x"]}
+
+
+def test_batches_that_go_on() -> None:
+    """Functions on batches, and their rows again, know which samples these are; a cut within changes nothing."""
+    chain = hr.source(Samples("dict")).shuffle(seed=1).map(plus).batch(16).map(doubled).unbatch().batch(10)
+    with chain.loader(epochs=1, workers=2) as loader:
+        whole = [batch["n"].tolist() for batch in loader]
+        assert all(f["restarts"] == 0 for f in loader.stats()["functions"])
+    assert sorted(itertools.chain(*whole)) == [2 * (i + 1) for i in range(N)]
+    with chain.loader(epochs=1, workers=1) as loader:
+        for _, _ in zip(range(40), loader):
+            pass
+        state = loader.state_dict()
+    with chain.loader(epochs=1, workers=2) as loader:
+        loader.load_state_dict(state)
+        assert [batch["n"].tolist() for batch in loader] == whole[40:]
 
 
 def test_shuffled_cut_and_resumed() -> None:

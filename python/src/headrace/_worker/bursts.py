@@ -57,6 +57,7 @@ class Bursts:
         lane, long_calls = self._lane, self._long_calls
         writer, cell = lane.writer, lane.cell
         end, tag = task.items, lane.tag
+        writer.kept([False] * len(task.columns))  # results are copied, those too that are what came
         long_calls.begin(end)
         steps, keep = self._begin(task.index), _keeper(writer)
         first, size = 0, 1
