@@ -62,10 +62,11 @@ func (m Mix) Complete() recipe.Args {
 	if m.Fill != nil {
 		m.Fill = new(m.Fill.Complete())
 	}
-	if m.Schedule != nil {
+	// An empty list is not written, so it must mean what none means.
+	if len(m.Schedule) > 0 {
 		m.In = cmp.Or(m.In, "steps")
 	}
-	if m.Repeat == nil && m.Schedule == nil && m.Choose == "" {
+	if len(m.Repeat) == 0 && len(m.Schedule) == 0 && m.Choose == "" {
 		m.Until = cmp.Or(m.Until, "longest")
 	}
 	return &m
