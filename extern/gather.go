@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/headrace/headrace/extern/internal/message"
@@ -81,8 +83,8 @@ func (g *gathering) run() {
 				g.take(j)
 			}
 		case <-stop:
-			stop = nil
-			defer g.stop(q).Stop()
+			stop, g.stopped = nil, true
+			defer g.pool.abandon(slices.Collect(maps.Keys(g.out)), g.ctx.Err()).Stop()
 		}
 	}
 }
@@ -138,25 +140,6 @@ func (g *gathering) take(j *job) {
 	case err == nil && c.Ran < len(c.Run):
 		g.todo = append([]span{{at, first + len(c.Run)}}, g.todo...)
 	}
-}
-
-// stop takes back the runs that no worker has begun, and has the workers of the rest
-// ended after a while.
-func (g *gathering) stop(q *queue.Queue[request]) *time.Timer {
-	g.stopped = true
-	var rest []*job
-	for j := range g.out {
-		if q.Withdraw(j) {
-			q.Complete(j, g.ctx.Err())
-		} else {
-			rest = append(rest, j)
-		}
-	}
-	return time.AfterFunc(patience, func() {
-		for _, j := range rest {
-			q.Kill(j)
-		}
-	})
 }
 
 // pass lets the next call of Gather begin.

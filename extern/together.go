@@ -56,19 +56,7 @@ func (p *Pool) CallAll(ctx context.Context, calls []*Call, done func(i int, err 
 		case <-g.News():
 		case <-stop:
 			stop = nil // from here on nothing is used again: the timer may look at it
-			for _, j := range all {
-				if j != nil && q.Withdraw(j) {
-					q.Complete(j, ctx.Err())
-				}
-			}
-			timer := time.AfterFunc(patience, func() {
-				for _, j := range all {
-					if j != nil {
-						q.Kill(j)
-					}
-				}
-			})
-			defer timer.Stop()
+			defer p.abandon(all, ctx.Err()).Stop()
 			continue
 		}
 
@@ -88,4 +76,22 @@ func (p *Pool) CallAll(ctx context.Context, calls []*Call, done func(i int, err 
 			done(i, err)
 		}
 	}
+}
+
+// abandon takes back the calls that no worker has begun, and has the workers of the
+// others ended when the timer fires. Those that are nil are done.
+func (p *Pool) abandon(calls []*job, why error) *time.Timer {
+	q := &p.workers.queue
+	for _, j := range calls {
+		if j != nil && q.Withdraw(j) {
+			q.Complete(j, why)
+		}
+	}
+	return time.AfterFunc(patience, func() {
+		for _, j := range calls {
+			if j != nil {
+				q.Kill(j)
+			}
+		}
+	})
 }

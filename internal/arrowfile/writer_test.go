@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/headrace/headrace/internal/fulldisk"
 	"github.com/headrace/headrace/tensor"
 )
 
@@ -64,26 +65,15 @@ func TestValuesThatEndEarly(t *testing.T) {
 	}
 }
 
-type full struct{ room int }
-
-var errFull = errors.New("full")
-
-func (f *full) Write(b []byte) (int, error) {
-	if f.room -= len(b); f.room < 0 {
-		return 0, errFull
-	}
-	return len(b), nil
-}
-
 // A disk that is full is told, wherever it is.
 func TestErrorsOfWriting(t *testing.T) {
 	for room := 0; ; room += 8 {
-		w := NewWriter(&full{room}, []Column{{Name: "x", DType: tensor.Int64}, {Name: "text"}}, [2]string{"a", "b"})
+		w := NewWriter(&fulldisk.Writer{Room: room}, []Column{{Name: "x", DType: tensor.Int64}, {Name: "text"}}, [2]string{"a", "b"})
 		err := errors.Join(w.AddRows(1, [][]byte{make([]byte, 8), {1, 0, 0, 0, 'a'}}), w.Close())
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, errFull) || room > 5000 {
+		if !errors.Is(err, fulldisk.Err) || room > 5000 {
 			t.Fatal(room, err)
 		}
 	}

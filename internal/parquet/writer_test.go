@@ -8,6 +8,8 @@ import (
 
 	"github.com/klauspost/compress/s2"
 	"pgregory.net/rapid"
+
+	"github.com/headrace/headrace/internal/fulldisk"
 )
 
 // Each fragment is unpacked by a decoder of others, and refers to nothing before it.
@@ -30,26 +32,15 @@ func TestSnappy(t *testing.T) {
 	})
 }
 
-type full struct{ room int }
-
-var errFull = errors.New("full")
-
-func (f *full) Write(b []byte) (int, error) {
-	if f.room -= len(b); f.room < 0 {
-		return 0, errFull
-	}
-	return len(b), nil
-}
-
 // A disk that is full is told, wherever it is.
 func TestErrorsOfWriting(t *testing.T) {
 	for room := 0; ; room++ {
-		w := NewWriter(&full{room}, []Column{{[]string{"x"}, Int64}, {[]string{"image", "bytes"}, Bytes}}, [2]string{"a", "b"})
+		w := NewWriter(&fulldisk.Writer{Room: room}, []Column{{[]string{"x"}, Int64}, {[]string{"image", "bytes"}, Bytes}}, [2]string{"a", "b"})
 		err := w.Add([][]byte{make([]byte, 8), []byte("abc")})
 		if err = errors.Join(err, w.Close()); err == nil {
 			break
 		}
-		if !errors.Is(err, errFull) || room > 1000 {
+		if !errors.Is(err, fulldisk.Err) || room > 1000 {
 			t.Fatal(room, err)
 		}
 	}

@@ -33,7 +33,8 @@ type Pack struct {
 	whole        []byte // memory for all arrays of a batch that the worker knows of
 	filled       int64  // of that, by those arrays that were looked at
 	single       bool   // it is one call, whatever the worker counts in it
-	asked        int    // of Call.Run: samples that the worker has been sent, and has not given back
+	many         bool   // it is Call.Run
+	asked        int    // samples that the worker has been sent, and has not given back
 	began        bool   // a stream has given something
 	values       []Value
 	errs         []error
@@ -45,13 +46,14 @@ type Pack struct {
 // Reset makes k an empty pack for a function.
 func (k *Pack) Reset(of *Function) {
 	k.of, k.tasks, k.began, k.seen, k.sharedValues, k.all, k.whole = of, k.tasks[:0], false, 0, k.sharedValues[:0], false, nil
-	k.asked = 0
 }
 
 // Add adds a call.
 func (k *Pack) Add(t *Task) {
 	k.tasks = append(k.tasks, t)
-	k.single = t.Yield != nil || k.of.Kind == Collate || t.Call.Run != nil
+	k.asked = len(k.tasks)
+	k.many = t.Call.Run != nil
+	k.single = t.Yield != nil || k.of.Kind == Collate || k.many
 }
 
 // Release gives back memory that no result uses. The worker must not write to it any
@@ -88,13 +90,9 @@ func (k *Pack) Reported() int64 { return k.reported.Load() }
 // Single reports whether the pack is one call, however many samples it has.
 func (k *Pack) Single() bool { return k.single }
 
-// Calls returns how many calls of the function the pack was, once all have come back.
-func (k *Pack) Calls() int {
-	if k.asked > 0 {
-		return k.asked
-	}
-	return len(k.tasks)
-}
+// Calls returns how many calls the worker has been sent, and has not given back. Of
+// Call.Run each sample is one.
+func (k *Pack) Calls() int { return k.asked }
 
 // Began reports whether a stream has returned anything.
 func (k *Pack) Began() bool { return k.began }

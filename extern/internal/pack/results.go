@@ -19,18 +19,17 @@ func (k *Pack) results(payload []byte) (last bool, err error) {
 	}
 	k.of.Chain.Count(r)
 
-	if k.asked > 0 {
-		return k.run(r)
-	}
-	if k.single {
+	if k.single && !k.many {
 		if r.Returned {
 			return false, fmt.Errorf("%w: RESULTS return samples of a single call", wire.ErrProtocol)
 		}
 		return r.Last, k.stream(r)
 	}
-	inOrder := r.First == int(k.reported.Load()) && r.N <= len(k.tasks)-r.First
-	if !inOrder || r.Last != (r.First+r.N == len(k.tasks)) {
-		return false, fmt.Errorf("%w: RESULTS of samples %d to %d of %d", wire.ErrProtocol, r.First, r.First+r.N, len(k.tasks))
+	if err := k.inOrder(r); err != nil {
+		return false, err
+	}
+	if k.many {
+		return r.Last, k.run(r)
 	}
 
 	errs := k.errs[:0]
@@ -56,14 +55,32 @@ func (k *Pack) results(payload []byte) (last bool, err error) {
 	k.errs = errs
 
 	if r.Returned {
-		rest := r.First + r.N + r.InWork
-		if rest >= len(k.tasks) {
-			return false, fmt.Errorf("%w: RESULTS return samples from %d on of %d", wire.ErrProtocol, rest, len(k.tasks))
+		if err := k.giveUp(r); err != nil {
+			return false, err
 		}
-		k.tasks = k.tasks[:rest]
-		k.Back(rest)
+		k.tasks = k.tasks[:k.asked]
+		k.Back(k.asked)
 	}
 	return r.Last, nil
+}
+
+// inOrder checks that results follow those before them.
+func (k *Pack) inOrder(r *message.Results) error {
+	follows := r.First == int(k.reported.Load()) && r.N <= k.asked-r.First
+	if !follows || r.Last != (r.First+r.N == k.asked) {
+		return fmt.Errorf("%w: RESULTS of samples %d to %d of %d", wire.ErrProtocol, r.First, r.First+r.N, k.asked)
+	}
+	return nil
+}
+
+// giveUp learns of the samples that the worker has not begun, after those in work.
+func (k *Pack) giveUp(r *message.Results) error {
+	rest := r.First + r.N + r.InWork
+	if rest >= k.asked {
+		return fmt.Errorf("%w: RESULTS return samples from %d on of %d", wire.ErrProtocol, rest, k.asked)
+	}
+	k.asked = rest
+	return nil
 }
 
 // result stores the results of one call.

@@ -9,29 +9,24 @@ import (
 	"github.com/headrace/headrace/wire"
 )
 
-// run handles a RESULTS message for Call.Run: it lays results into columns, up to the
-// first sample that has failed.
-func (k *Pack) run(r *message.Results) (last bool, err error) {
+// run takes results of Call.Run: it lays them into columns, up to the first sample that
+// has failed.
+func (k *Pack) run(r *message.Results) error {
 	j := k.tasks[0]
-	inOrder := r.First == int(k.reported.Load()) && r.N <= k.asked-r.First
-	if !inOrder || r.Last != (r.First+r.N == k.asked) {
-		return false, fmt.Errorf("%w: RESULTS of samples %d to %d of %d", wire.ErrProtocol, r.First, r.First+r.N, k.asked)
-	}
-
 	good := 0
 	for good < r.N && r.Status(good) == message.ItemDone {
 		good++
 	}
 	if j.Err == nil {
 		if err := k.lay(r, good, j.Call); err != nil {
-			return false, err
+			return err
 		}
 		if j.Call.Ran += good; good < r.N {
 			j.Err = k.failure(r, r.First+good)
 		}
 	}
 	if errors.Is(j.Err, wire.ErrProtocol) {
-		return false, j.Err
+		return j.Err
 	}
 	for i := range r.N {
 		j.Call.Took += r.Took(i)
@@ -40,18 +35,16 @@ func (k *Pack) run(r *message.Results) (last bool, err error) {
 	k.Worked.Store(true)
 
 	if r.Returned {
-		rest := r.First + r.N + r.InWork
-		if rest >= k.asked {
-			return false, fmt.Errorf("%w: RESULTS return samples from %d on of %d", wire.ErrProtocol, rest, k.asked)
+		if err := k.giveUp(r); err != nil {
+			return err
 		}
-		k.asked = rest
 	}
 	if r.Last { // from here on the call is not the pack's any more
 		err := j.Err
 		k.Release()
 		k.Done(0, err)
 	}
-	return r.Last, nil
+	return nil
 }
 
 // lay copies the results of so many samples behind the ones before them.

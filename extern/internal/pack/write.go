@@ -67,19 +67,20 @@ func (k *Pack) begin(number uint32, random, epochs, all bool) {
 			k.ints = word(k.ints, uint64(number))
 		}
 		for _, j := range k.tasks {
-			if j.Call.Run != nil {
-				continue
-			}
-			if k.of.Kind == Aggregate {
+			switch {
+			case k.many:
+			case k.of.Kind == Aggregate:
 				k.ints = word(k.ints, uint64(j.Call.Object))
-				continue
+			default:
+				k.ints = word(k.ints, uint64(j.Call.ID.Index))
 			}
-			k.ints = word(k.ints, uint64(j.Call.ID.Index))
 		}
 	}
 	if flags&message.WithEpoch != 0 {
-		for i := range max(len(k.tasks), k.asked) {
-			k.ints = word(k.ints, uint64(k.tasks[min(i, len(k.tasks)-1)].Call.ID.Epoch))
+		for _, j := range k.tasks {
+			for range max(1, len(j.Call.Run)-j.Call.Ran) { // all of a run have one
+				k.ints = word(k.ints, uint64(j.Call.ID.Epoch))
+			}
 		}
 	}
 
