@@ -51,7 +51,8 @@ func TestAhead(t *testing.T) {
 		{sample.Schema{x, {Name: "open", Type: sample.TensorType(tensor.Float32, tensor.Unknown)}}, small * 8},
 	} {
 		t.Run(fmt.Sprint(c.gives), func(t *testing.T) {
-			if got := open(t, extern.Options{Function: "functions:parts", Kind: extern.FlatMap, In: intField, Gives: c.gives}).Ahead(); got != c.want {
+			options := extern.Options{Function: "functions:parts", Kind: extern.FlatMap, In: intField, Gives: c.gives}
+		if got := open(t, options).Ahead(); got != c.want {
 				t.Errorf("%d bytes are foreseen, want %d", got, c.want)
 			}
 		})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -54,6 +55,26 @@ func TestRowsInPieces(t *testing.T) {
 	})
 }
 
+// A batch of wide rows ends by its bytes, and every part of the file begins at a multiple
+// of 8, as readers that map it need.
+func TestBatchesOfWideRows(t *testing.T) {
+	const rows = 9
+	wide := Column{Name: "wide", DType: tensor.Uint8, Shape: []int{batchBytes / 8}}
+	w := NewWriter(io.Discard, []Column{wide, {Name: "text"}})
+	texts := bytes.Repeat([]byte{1, 0, 0, 0, 'a'}, rows)
+	if err := errors.Join(w.AddRows(rows, [][]byte{make([]byte, rows*wide.size()), texts}), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.blocks) != 2*3 {
+		t.Errorf("%d rows of an eighth of a batch are in %d batches, want 2", rows, len(w.blocks)/3)
+	}
+	for i, at := range w.blocks {
+		if at%8 != 0 {
+			t.Errorf("batch %d: part %d is at or has %d", i/3, i%3, at)
+		}
+	}
+}
+
 func TestValuesThatEndEarly(t *testing.T) {
 	for _, c := range []Column{{Name: "n", DType: tensor.Int64}, {Name: "text"}} {
 		for _, data := range [][]byte{{1}, {5, 0, 0, 0, 'a'}} {
@@ -68,7 +89,8 @@ func TestValuesThatEndEarly(t *testing.T) {
 // A disk that is full is told, wherever it is.
 func TestErrorsOfWriting(t *testing.T) {
 	for room := 0; ; room += 8 {
-		w := NewWriter(&fulldisk.Writer{Room: room}, []Column{{Name: "x", DType: tensor.Int64}, {Name: "text"}}, [2]string{"a", "b"})
+		columns := []Column{{Name: "x", DType: tensor.Int64}, {Name: "text"}}
+		w := NewWriter(&fulldisk.Writer{Room: room}, columns, [2]string{"a", "b"})
 		err := errors.Join(w.AddRows(1, [][]byte{make([]byte, 8), {1, 0, 0, 0, 'a'}}), w.Close())
 		if err == nil {
 			break
