@@ -52,7 +52,7 @@ func TestAhead(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.gives), func(t *testing.T) {
 			options := extern.Options{Function: "functions:parts", Kind: extern.FlatMap, In: intField, Gives: c.gives}
-		if got := open(t, options).Ahead(); got != c.want {
+			if got := open(t, options).Ahead(); got != c.want {
 				t.Errorf("%d bytes are foreseen, want %d", got, c.want)
 			}
 		})
