@@ -47,10 +47,17 @@ func (n *line) epochOf(p part) (samples int64, exact bool) {
 	if n.merge.Until == "shortest" && n.merge.Order == "round_robin" {
 		return min(samples, turns), exact
 	}
-	if n.most > 0 {
+	if n.counts() {
 		samples = min(samples, p.merge(n))
 	}
 	return samples, exact
+}
+
+// counts reports whether an epoch of the merge ends after a number of samples, which may
+// be none of this rank's.
+func (n *line) counts() bool {
+	_, counts := n.merge.Until.Samples()
+	return counts
 }
 
 // epoch returns the number of batches in an epoch of the section, when nothing is lost.

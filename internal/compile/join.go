@@ -235,12 +235,18 @@ func (j joiner) merge(n *line, later bool) samples {
 		flows, before = append(flows, in.Flow), append(before, in.counted)
 	}
 	j.note(n.merge.Name, 1, []string{n.merge.Name})
-	o := pipe.MergeOpts{Name: n.merge.Name, Buffer: keptReady, Order: mergeOrders[n.merge.Order], Items: j.most(n), FailFast: true}
+	o := pipe.MergeOpts{Name: n.merge.Name, Buffer: keptReady, Order: mergeOrders[n.merge.Order], FailFast: true}
 	if n.merge.Until == "shortest" {
 		o.Until = pipe.Shortest
 	}
-	if n.mixed != nil {
+	if n.counts() {
+		o.Items = max(1, j.most(n))
+	}
+	switch {
+	case n.mixed != nil:
 		j.arrivals(n, &o)
+	case n.counts() && j.most(n) == 0: // none is this lane's, or rank's: its epoch ends with the first turn
+		o.Order, o.Pick = pipe.ByPick, func(int, int64) int { return -1 }
 	}
 	in := samples{Flow: pipe.Discard(j.merged(n, flows, o), j.Env.Drop)}
 	return j.recount(in, "after "+n.merge.Name, before...)

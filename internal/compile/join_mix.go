@@ -13,7 +13,6 @@ import (
 func (j joiner) arrivals(n *line, o *pipe.MergeOpts) {
 	all, _ := n.merge.Until.Samples()
 	part := j.part(all)
-	o.Items = max(1, o.Items) // a lane may have none, and its epoch ends with the first turn
 	o.Without = func(i int, lost int64) error { return n.mixed.Without(i, lost) }
 	o.Took = func(i int) { n.mixed.Came(i, 1) }
 	if n.chooser != nil {

@@ -22,7 +22,7 @@ type line struct {
 	source  *source.Listing
 	reader  *python.Function // of samples that are read where batches are filled; nil: a stage reads them
 	merge   *fuse.Merge
-	most    int64            // samples of an epoch of the merge; 0: all
+	most    int64            // samples of an epoch of the merge, if it counts them
 	chooser *python.Chooser  // of a mix: says whose turn it is; nil: its shares do
 	mixed   *source.Arrivals // whose turns the merge takes; nil: it has its own
 	of      []*line

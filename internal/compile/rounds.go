@@ -49,9 +49,9 @@ func (j joiner) part(samples int64) order.Split {
 	return j.Lanes.Part(j.lane.number, samples)
 }
 
-// most returns the number of samples at which a merge ends an epoch; 0: it has none.
+// most returns the number of samples at which a merge that counts them ends an epoch.
 func (j joiner) most(n *line) int64 {
-	if j.lane == nil || n.most == 0 {
+	if j.lane == nil {
 		return n.most
 	}
 	return j.Lanes.most(n, j.lane.number)

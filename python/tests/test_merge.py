@@ -119,6 +119,50 @@ def test_ranks_share_so_many_samples(animals, samples):
         assert sum(counts) == min(samples, 20) if uneven else set(counts) == {math.ceil(min(samples, 22) / 2)}
 
 
+def by_filter(samples: int) -> hr.Pipeline:
+    """Two sources, of which all pass a filter: global batches have lanes."""
+    first, second = (hr.source([{"n": begin + i} for i in range(30)], gives={"n": int}) for begin in (0, 100))
+    return hr.merge([first.shuffle(), second], until=samples).filter(lambda n: True, fields="n", where="here")
+
+
+@pytest.mark.parametrize("samples", [1, 5, 11])
+def test_lanes_of_which_some_have_no_samples(samples):
+    """The same batches on every number of ranks, also after each of them, in two epochs."""
+    pipeline = by_filter(samples).lanes(8).batch(global_size=8)
+
+    def run(world, states=None, cut=None):
+        ranks = []
+        for rank in range(world):
+            with pipeline.loader(epochs=2, rank=rank, world_size=world, uneven=True) as loader:
+                if states is not None:
+                    loader.load_state_dict(states)
+                epochs = [[batch["n"].tolist() for batch in itertools.islice(loader, cut)] for _ in range(2 if cut is None else 1)]
+                ranks.append((epochs, loader.state_dict()))
+        batches = [
+            [list(itertools.chain(*parts)) for parts in itertools.zip_longest(*of_ranks, fillvalue=[])]
+            for of_ranks in zip(*(epochs for epochs, _ in ranks))
+        ]
+        return batches, [state for _, state in ranks]
+
+    whole, _ = run(1)
+    assert [sum(map(len, epoch)) for epoch in whole] == [samples, samples]
+    for world in (2, 8):
+        assert run(world)[0] == whole
+    if len(whole[0]) > 1:
+        for before, after in [(1, 8), (8, 2)]:
+            first, states = run(before, cut=1)
+            assert first == [whole[0][:1]]
+            assert run(after, states)[0] == [whole[0][1:], whole[1]]
+
+
+def test_uneven_ranks_of_which_some_have_no_samples():
+    counts = []
+    for rank in range(4):
+        with by_filter(2).batch(2).loader(epochs=2, rank=rank, world_size=4, uneven=True) as loader:
+            counts.append([sum(len(batch["n"]) for batch in loader) for _ in range(2)])
+    assert counts == [[1, 1], [1, 1], [0, 0], [0, 0]]
+
+
 @pytest.mark.parametrize("worlds", [(1, 2), (2, 1), (2, 3)])
 def test_so_many_samples_are_left_for_other_ranks(animals, worlds):
     before, after = worlds
