@@ -60,7 +60,7 @@ func Mix[T any](flows []Flow[T], length func(T) int64, hold func(T), o MixOpts) 
 		resume, key := op.config.Resume, n.key()
 		s := &mixStage[T]{mergeStage: m, length: length, hold: hold, most: o.Items, ahead: o.Ahead, took: o.Took,
 			fair: newFair(o.Shares), stretches: o.stretches(), stretch: o.Stretch, epoch: op.firstEpoch(),
-			heads: make([]queue.Message[T], len(flows)), lengths: make([]int64, len(flows))}
+			heads: make([]queue.Message[T], len(flows))}
 		s.finished = op.progress.AddTurns(key, resume.Merges[key])
 		s.counted = op.progress.AddTurns(CountOf(key), resume.Merges[CountOf(key)])
 
@@ -120,8 +120,8 @@ type mixStage[T any] struct {
 	wrong   error // with the log of a state
 	resumed bool  // the log has what was given before
 
-	heads   []queue.Message[T]
-	lengths []int64 // of heads; below 0: there is none
+	heads   []queue.Message[T] // whose lengths fair has
+	lacking []int              // inputs without one, of which some may have no more
 
 	finished *progress.Children   // turns of this epoch
 	skip     progress.PositionSet // those that were finished before the run was resumed
@@ -160,6 +160,7 @@ func (s *mixStage[T]) takeTurns(w *worker.Worker) (end queue.Message[T], ok bool
 	}
 
 	s.fair.reset(s.log.Given())
+	s.lackAll()
 	// Where ranks have shared out a rest again, this one's turns are numbered from 0.
 	before := s.done.Low - s.skip.Low
 	s.enter(max(0, before+s.skip.Low-1))
@@ -189,24 +190,26 @@ func (s *mixStage[T]) takeTurns(w *worker.Worker) (end queue.Message[T], ok bool
 				return end, ok
 			}
 		} else {
-			for i := range s.inputs {
+			for _, i := range s.lacking {
 				if end, ok := s.fill(w, i); !ok || end.Kind == queue.Fatal {
 					return end, ok
 				}
 			}
+			s.lacking = s.lacking[:0]
 			if !begun {
 				begun = true
 				s.begin()
 			}
-			at = s.fair.next(s.lengths)
+			at = s.fair.next()
 		}
-		if at < 0 || s.lengths[at] < 0 { // the inputs are over
+		if at < 0 || s.fair.lengths[at] < 0 { // the inputs are over
 			return s.cut(w)
 		}
 
 		// It is handed on when it is counted, so that no state lacks it.
-		m, n := s.heads[at], s.lengths[at]
-		s.heads[at], s.lengths[at] = queue.Message[T]{}, -1
+		m, n := s.heads[at], s.fair.lengths[at]
+		s.heads[at] = queue.Message[T]{}
+		s.lacking = append(s.lacking, at)
 		if s.fair.give(at, n); s.took != nil {
 			s.took(at, n)
 		}
@@ -242,14 +245,24 @@ func (s *mixStage[T]) change(turn, number int64) {
 	if at := s.stretch(s.epoch, number); at != s.at {
 		s.at = at
 		s.log.Change(turn, s.fair.change(s.stretches[at]))
+		s.lackAll() // those that had no share, too
+	}
+}
+
+func (s *mixStage[T]) lackAll() {
+	s.lacking = s.lacking[:0]
+	for i := range s.inputs {
+		s.lacking = append(s.lacking, i)
 	}
 }
 
 // begin thinks of turns before the first.
 func (s *mixStage[T]) begin() {
 	for range s.ahead {
-		if at := s.fair.next(s.lengths); at >= 0 {
-			s.fair.give(at, s.lengths[at])
+		if at := s.fair.next(); at >= 0 {
+			n := s.fair.lengths[at]
+			s.fair.give(at, n)
+			s.fair.offer(at, n)
 		}
 	}
 	s.log.Begin(s.fair.given)
@@ -259,7 +272,7 @@ func (s *mixStage[T]) begin() {
 // The message is the end of the run, or of no kind.
 func (s *mixStage[T]) fill(w *worker.Worker, at int) (end queue.Message[T], ok bool) {
 	in := s.inputs[at]
-	if s.lengths[at] >= 0 || in.over || s.fair.shares[at] == 0 {
+	if s.fair.lengths[at] >= 0 || in.over || s.fair.shares[at] == 0 {
 		return end, true
 	}
 	m, more, ok := s.next(w, in)
@@ -273,14 +286,15 @@ func (s *mixStage[T]) fill(w *worker.Worker, at int) (end queue.Message[T], ok b
 		if s.hold != nil {
 			s.hold(m.Val)
 		}
-		s.heads[at], s.lengths[at] = m, max(0, s.length(m.Val))
+		s.heads[at] = m
+		s.fair.offer(at, max(0, s.length(m.Val)))
 	}
 	return end, true
 }
 
 // cut ends the epoch: items of it that are left are disposed of.
 func (s *mixStage[T]) cut(w *worker.Worker) (end queue.Message[T], ok bool) {
-	for _, n := range s.lengths {
+	for _, n := range s.fair.lengths {
 		if n >= 0 {
 			w.Skipped.Add(1)
 		}
@@ -292,7 +306,7 @@ func (s *mixStage[T]) cut(w *worker.Worker) (end queue.Message[T], ok bool) {
 // drop disposes of the items that wait.
 func (s *mixStage[T]) drop() {
 	for i, m := range s.heads {
-		if s.lengths[i] >= 0 {
+		if s.fair.lengths[i] >= 0 {
 			s.inputs[i].ring.DiscardMsg(m)
 		}
 	}
@@ -301,7 +315,5 @@ func (s *mixStage[T]) drop() {
 
 func (s *mixStage[T]) clear() {
 	clear(s.heads)
-	for i := range s.lengths {
-		s.lengths[i] = -1
-	}
+	s.fair.clear()
 }

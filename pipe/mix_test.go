@@ -352,3 +352,23 @@ func BenchmarkMixesByTurns(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkMixesByChoice measures it where a function chooses, for 64 turns at a time.
+func BenchmarkMixesByChoice(b *testing.B) {
+	choose := func(_ context.Context, at pipe.Turn) (c pipe.Chosen, _ error) {
+		for turn := range int64(64) {
+			c.Inputs = append(c.Inputs, int((at.Turn+turn)%100))
+		}
+		c.Says = "{}"
+		return c, nil
+	}
+	o := pipe.MergeOpts{Name: "mix", Order: pipe.ByChoice, Choose: choose}
+	run := start(b, pipe.Merge(lengths(slices.Repeat([]int64{512}, 100)...), o), pipe.Config{Epochs: 1})
+	defer run.Close()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := run.Next(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
