@@ -94,8 +94,33 @@ def as_torch_cuts(batch: Any, mesh: Any) -> dict[str, Any]:
         return {name: value.tolist() for name, value in zip(batch, whole)}
 
 
+def of_group() -> dict[str, Any]:
+    """What a rank gets where only torch.distributed knows it, or the environment says something else."""
+    said: dict[str, Any] = {
+        "nothing": all_of(numbers()),
+        "one": all_of(numbers(), world_size=1),
+        "as the group": with_environment(WORLD_SIZE=WORLD),
+        "another world": with_environment(WORLD_SIZE=2),
+        "another rank": with_environment(RANK=0, WORLD_SIZE=1),
+    }
+    with numbers().loader() as loader:
+        said["explained"] = loader.explain()
+    with numbers().loader(world_size=1) as loader:
+        said["explained one"] = loader.explain()
+    return said
+
+
+def with_environment(**numbers_of: int) -> list[list[int]]:
+    os.environ |= {name: str(number) for name, number in numbers_of.items()}
+    try:
+        return all_of(numbers())
+    finally:
+        for name in numbers_of:
+            del os.environ[name]
+
+
 def tried(rank: int) -> dict[str, Any]:
-    said: dict[str, Any] = {}
+    said: dict[str, Any] = {"group": of_group()}
     os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(WORLD)}
 
     # Plain DDP and HSDP, whose ranks are all data-parallel, before there is any other mesh.

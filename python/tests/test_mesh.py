@@ -18,6 +18,22 @@ from headrace._recipe import launcher
 
 PROGRAM = Path(__file__).with_name("mesh_program.py")
 ROW = 24
+SPAWNED = """
+import json
+import os
+import headrace as hr
+import torch
+
+def train(rank):
+    torch.distributed.init_process_group("gloo", init_method=f"file://{os.getcwd()}/group", rank=rank, world_size=2)
+    with hr.source(range(16)).shuffle().batch(2).loader(epochs=1, workers=1) as loader:
+        with open(f"{rank}.json", "w") as file:
+            json.dump([n for batch in loader for n in batch.tolist()], file)
+    torch.distributed.destroy_process_group()
+
+if __name__ == "__main__":
+    torch.multiprocessing.spawn(train, nprocs=2)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +73,16 @@ def test_each_rank_along_cp_gets_its_part_of_the_rows(ranks):
         for name, rows in said["rows"].items():
             assert said["cp"][name] == zigzag(np.array(rows), rank // 2, 2).tolist()
             assert said["contiguous"][name] == np.split(np.array(rows), 2, 1)[rank // 2].tolist()
+
+
+def test_a_group_that_only_torch_knows_says_the_rank(ranks):
+    for rank, said in enumerate(ranks):
+        group = said["group"]
+        assert group["nothing"] == group["as the group"] == share(rank, 4)
+        assert group["one"] == group["another rank"] == share(0, 1)
+        assert group["another world"] == share(0, 2), "WORLD_SIZE contradicts the group"
+        assert f"This is rank {rank} of 4, those of torch.distributed: the environment" in group["explained"]
+        assert "This is rank 0 of 1.\n" in group["explained one"]
 
 
 def test_world_sizes_that_count_other_ranks_are_noticed_once(ranks):
@@ -113,6 +139,17 @@ if WHOLE:  # what these import takes long
             assert said["flattened"] == share(rank, 4)
             assert "the dimensions 'dp_shard_cp' and 'cp' share ranks, because one was flattened from the other" in said["overlap"]
             assert said["of slices"] == said["cp"]
+
+    def test_processes_that_are_spawned(tmp_path):
+        """They have no variables, and no memory of the program that began them."""
+        program = tmp_path / "train.py"
+        program.write_text(SPAWNED)
+        env = environment_of()
+        done = subprocess.run([sys.executable, program], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        ranks = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(2)]
+        assert sorted(n for rank in ranks for n in rank) == list(range(16))
+        assert len(ranks[0]) == len(ranks[1]) == 8
 
     def test_rows_are_cut_as_pytorch_cuts_them(ranks):
         for said in ranks:

@@ -975,8 +975,10 @@ class Pipeline(Operations):
 
         Args:
             epochs: how many times to go through the source, counted from the first even after resuming; None, the default: without end.
-            rank: which of `world_size` consumers this is; by default `RANK` of the environment, as torchrun sets it, or 0.
-            world_size: how many consumers share the source; by default `WORLD_SIZE` of the environment, or 1.
+            rank: which of `world_size` consumers this is; by default `RANK` of the environment, as torchrun sets it, or that of
+                `torch.distributed` if it is initialised, or 0.
+            world_size: how many consumers share the source; by default `WORLD_SIZE` of the environment, or that of `torch.distributed`,
+                or 1.
             workers: samples in hand at once, though no more than one per core are worked on; None, the default: 1.5 per core that this
                 process may use, divided by `LOCAL_WORLD_SIZE`.
             order: `"input"`, the default: the same batches in every run; `"completion"`: fast samples pass slow ones.
@@ -1029,14 +1031,20 @@ class Pipeline(Operations):
             if mesh is not None or dp is not None:
                 given["rank"], given["world_size"], shared, peers = place_in(mesh, dp, rank, world_size)
             part = part_of(mesh, dp, cp, cp_layout, cp_fields)
-        config, interval, usual = settings(given, self._defaults)
+        group = None
+        if rank is None and world_size is None and mesh is None and dp is None and "torch.distributed" in sys.modules:
+            from ._recipe.group import of_group
+
+            group = of_group()
+        place = {} if group is None else {"rank": group[0], "world_size": group[1]}
+        config, interval, usual = settings({**given, **place}, self._defaults)
         if config["world_size"] > 1 and any(getattr(one, "replicas", 1) > 1 for one in _objects_of(self._steps, "sampler")):
             text = "headrace: the sampler divides the samples among ranks, and so does the loader: give loader(world_size=1), or a sampler"
             raise RecipeError(f"{text} that does not, such as RandomSampler")
         if config["world_size"] > 1 and _reads_a_feed(self._steps):
             raise RecipeError(
-                "headrace: a feed has the items of one process, so there is nothing to divide among ranks: leave out world_size, and give"
-                " each rank a feed and a loader of its own"
+                "headrace: a feed has the items of one process, so there is nothing to divide among ranks: give each rank a feed and a"
+                " loader of its own, with loader(world_size=1)"
             )
         if shared or part is not None:
             from ._recipe.mesh import refuse_other_orders
@@ -1045,7 +1053,8 @@ class Pipeline(Operations):
         if config["world_size"] > 1 and given["rank"] is None and given["world_size"] is None:
             from ._recipe.launcher import warn_of_other_ranks
 
-            warn_of_other_ranks(config["world_size"], part)
+            said = "WORLD_SIZE is" if group is None else "the world size of torch.distributed is"
+            warn_of_other_ranks(config["world_size"], part, said)
         if config["world_size"] > 1 and "torch.distributed" in sys.modules:
             if mesh is None:
                 from ._recipe.mesh import peers_of
@@ -1054,7 +1063,7 @@ class Pipeline(Operations):
             if peers is not None and config["steps_per_epoch"] is None and "uneven" not in config:
                 config["agree"] = True
         try:
-            return self._start(config, None, None, _hooks(usual, hooks), interval, part, peers)
+            loader = self._start(config, None, None, _hooks(usual, hooks), interval, part, peers)
         except RecipeError as error:
             if "initialise torch.distributed" not in str(error) or "torch.distributed" not in sys.modules:
                 raise
@@ -1062,6 +1071,8 @@ class Pipeline(Operations):
 
             told = say_who_agrees(error, config["rank"], config["world_size"])
             raise RecipeError(*told.args) from error.__cause__
+        loader._of_group = group is not None
+        return loader
 
     def _start(
         self,

@@ -87,6 +87,7 @@ class Loader:
     ) -> None:
         """`main` are the steps of the program's own loop; `part` is what the loop gets of each row; `peers` as `Run` has them."""
         self._pipeline = pipeline
+        self._of_group = False  # rank and world size are those of torch.distributed, and nobody else said them
         self._run = Run(session, peers)
         self._taken_by: Batches | None = None
         try:
@@ -615,14 +616,18 @@ class Loader:
         return preview(run.request, n, epoch, columns, tile)
 
     def explain(self) -> str:
-        """What runs, as text for people: the steps, and what another number of ranks changes about its batches.
+        """What runs, as text for people: the steps, which rank this is, and what another number of ranks changes about its batches.
 
             print(loader.explain())
 
         Returns:
             Lines of text.
         """
-        return f"{self._pipeline!r}\n\n{self._run.opened['ranks']}"
+        config = self._run.config
+        told = f"This is rank {config['rank']} of {config['world_size']}"
+        if self._of_group:
+            told += ", those of torch.distributed: the environment has no RANK and WORLD_SIZE that say it"
+        return f"{self._pipeline!r}\n\n{told}.\n{self._run.opened['ranks']}"
 
     def __repr__(self) -> str:
         from .shown import text

@@ -38,8 +38,8 @@ _DEEPSPEED = (
 _warned = False
 
 
-def warn_of_other_ranks(world_size: int, part: Part | None = None) -> None:
-    """Warn once if a world size that the environment said counts more than data-parallel ranks.
+def warn_of_other_ranks(world_size: int, part: Part | None = None, said: str = "WORLD_SIZE is") -> None:
+    """Warn once if a world size that the program did not give counts more than data-parallel ranks; `said` is who did.
 
     Raises:
         RecipeError: if ranks are to share rows, of which `part` is this one's.
@@ -47,8 +47,8 @@ def warn_of_other_ranks(world_size: int, part: Part | None = None) -> None:
     global _warned
     if part is not None:
         raise RecipeError(
-            f"headrace: cp=({part.rank}, {part.size}) without rank= and world_size=: WORLD_SIZE is {world_size}, which counts the ranks"
-            " that share rows, too: give those of the data-parallel group"
+            f"headrace: cp=({part.rank}, {part.size}) without rank= and world_size=: {said} {world_size}, which counts the ranks that"
+            " share rows, too: give those of the data-parallel group"
         )
     if _warned:
         return
@@ -57,7 +57,7 @@ def warn_of_other_ranks(world_size: int, part: Part | None = None) -> None:
         return
     _warned = True
     text = (
-        f"headrace: WORLD_SIZE is {world_size}, but not all of these ranks are data-parallel: {found}. Ranks of such a group need the same"
+        f"headrace: {said} {world_size}, but not all of these ranks are data-parallel: {found}. Ranks of such a group need the same"
         ' batches, and would get different ones: write .loader(mesh=device_mesh, dp="dp"), or rank= and world_size= of the data-parallel'
         " group. If each rank is to have samples of its own, give rank= and world_size= of all"
     )
