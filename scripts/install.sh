@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, and nothing that is there already.
 #
-#   install.sh [system] [python] [tools] [docs] [wheel] [commands] [demo] [tensorflow] [spdl] [packing]     (default: system python tools docs wheel commands)
+#   install.sh [system] [python] [tools] [docs] [wheel] [commands] [demo] [tensorflow] [spdl] [packing] [stores]     (default: system python tools docs wheel commands)
 #   install.sh missing     installs nothing: says in one line what make check lacks, and how to get it
 #
 #   system      a C compiler, pkg-config, the headers of libFLAC, libjpeg, libspng, libwebp and, where they can be had, libtiff and FFmpeg, and Python's venv, by apt-get
@@ -14,6 +14,7 @@
 #   tensorflow  build/tensorflow: TensorFlow, for its tests
 #   spdl        build/spdl: SPDL, which programs of its kind are tried with
 #   packing     build/packing: Grain and Zephon, which pack the same documents
+#   stores      build/stores: moto, which speaks as Amazon S3 does
 #
 # .venv is a link: the environment lies in ~/.cache/headrace, under a name made of the
 # interpreter and the lists of what belongs there, so that all clones on a machine have
@@ -33,8 +34,8 @@ main() {
 	for part in "${@:-system python tools docs wheel commands}"; do
 		for part in $part; do
 			case "$part" in
-			system | python | tools | docs | wheel | commands | demo | tensorflow | spdl | packing) "install_$part" ;;
-			*) die "install.sh: no part is called $part (system, python, tools, docs, wheel, commands, demo, tensorflow, spdl, packing)" ;;
+			system | python | tools | docs | wheel | commands | demo | tensorflow | spdl | packing | stores) "install_$part" ;;
+			*) die "install.sh: no part is called $part (system, python, tools, docs, wheel, commands, demo, tensorflow, spdl, packing, stores)" ;;
 			esac
 		done
 	done
@@ -271,6 +272,8 @@ install_wheel() {
 install_tensorflow() { own_environment "$ROOT/scripts/tensorflow.txt" "$ROOT/build/tensorflow"; }
 
 install_spdl() { own_environment "$ROOT/scripts/spdl.txt" "$ROOT/build/spdl"; }
+
+install_stores() { own_environment "$ROOT/scripts/stores.txt" "$ROOT/build/stores"; }
 
 install_packing() { own_environment "$ROOT/scripts/packing.txt" "$ROOT/build/packing"; }
 

@@ -82,6 +82,9 @@ func failure(index *int, err error) wire.Failure {
 		slog.Error("an operation on media panicked", "value", panicked.Value, "stack", string(panicked.Stack))
 	case errors.Is(err, arena.ErrMemory), machine.BlameOf(err) == machine.BlameMachine:
 		f.Code = wire.CodeMemory // no input's fault, so the policy for bad ones has no say
+		if machine.NoServer(err) && errors.As(err, &errno) {
+			f.Errno = int(errno)
+		}
 	case errors.As(err, &errno):
 		f.Errno = int(errno)
 	case errors.Is(err, fs.ErrNotExist): // of a store, which has no such numbers

@@ -31,7 +31,8 @@ func listObjects(ctx context.Context, s Store, named, text string, suffixes []st
 	}
 	// Without wildcards it is the name of an object or a folder. A store has no folders
 	// to ask for, so the object is tried first.
-	if !hasWildcard(text) && text != "" && !strings.HasSuffix(text, "/") {
+	_, unlisted := s.(Unlisted)
+	if (unlisted || !hasWildcard(text)) && text != "" && !strings.HasSuffix(text, "/") {
 		switch o, err := s.Stat(ctx, text); {
 		case err == nil:
 			err = add(o.Name)
@@ -142,6 +143,9 @@ func IsFolder(ctx context.Context, s Store, name string) (bool, error) {
 		prefix = path.Clean(name) + "/"
 	}
 	for _, err := range s.Objects(ctx, prefix) {
+		if errors.Is(err, ErrNoListing) {
+			return false, nil
+		}
 		return err == nil, err
 	}
 	return false, nil

@@ -16,18 +16,18 @@ import (
 type remote struct {
 	ctx  context.Context // ends all reads
 	in   Store
-	name string // with its scheme, for messages
+	name string // with its scheme, for messages; without the secrets of URLs
 	is   Object
 }
 
 func openRemote(ctx context.Context, in Store, name, object string, most int64) (File, error) {
-	r := &remote{ctx: ctx, in: in, name: name}
+	r := &remote{ctx: ctx, in: in, name: shown(name)}
 	if object == "" || strings.HasSuffix(object, "/") {
-		return File{}, fmt.Errorf("store: read %q: %w but a folder", name, ErrNotRegular)
+		return File{}, fmt.Errorf("store: read %q: %w but a folder", r.name, ErrNotRegular)
 	}
 	var err error
 	if r.is, err = in.Stat(ctx, object); err != nil {
-		return File{}, fmt.Errorf("store: read %q: %w", name, err)
+		return File{}, fmt.Errorf("store: read %q: %w", r.name, err)
 	}
 	// The size is believed: nothing is ever larger, as reads are of this version.
 	f := File{name: name, fd: -1, size: r.is.Size, stored: r.is.Size, limit: most, remote: r}
@@ -35,7 +35,7 @@ func openRemote(ctx context.Context, in Store, name, object string, most int64) 
 		f.limit = math.MaxInt64
 	}
 	if f.size > f.limit {
-		return File{}, fmt.Errorf("store: read %q: %w", name, f.tooLarge(f.size))
+		return File{}, fmt.Errorf("store: read %q: %w", r.name, f.tooLarge(f.size))
 	}
 	return f, nil
 }
@@ -46,7 +46,7 @@ func (f File) Beside(suffix string, most int64) (File, error) {
 		return Local{MaxBytes: most}.Open(f.name + suffix)
 	}
 	r := f.remote
-	return openRemote(r.ctx, r.in, r.name+suffix, r.is.Name+suffix, most)
+	return openRemote(r.ctx, r.in, f.name+suffix, r.is.Name+suffix, most)
 }
 
 // Until returns the file with this context for reads of its store, instead of that of

@@ -11,6 +11,9 @@ import (
 // ErrChanged marks an object that is not what it was when it was found.
 var ErrChanged = errors.New("store: changed")
 
+// ErrNoListing marks a store that cannot say which objects it has; see [Unlisted].
+var ErrNoListing = errors.New("store: cannot be listed")
+
 // Store has objects: files of a machine, or what a service keeps under names, which is
 // read from any place in it. Its methods may be called by several goroutines at once.
 //
@@ -31,6 +34,22 @@ type Store interface {
 	// ends before, it is io.ErrUnexpectedEOF.
 	ReadAt(ctx context.Context, o Object, p []byte, at int64) error
 }
+
+// Unlisted is a store whose objects cannot be listed, only read by their names, in which
+// no character is a wildcard. Its Objects yields [ErrNoListing].
+type Unlisted interface {
+	Store
+	Unlisted()
+}
+
+// Telling is a store that tells how it is reached, for headrace doctor: without secrets.
+type Telling interface {
+	Store
+	Tell(ctx context.Context, name string) []Fact
+}
+
+// Fact is a setting and its value.
+type Fact struct{ Name, Says string }
 
 // Object is what a store has under a name. Other contents have another version, whenever
 // and in whatever store they had this name.

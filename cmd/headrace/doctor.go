@@ -14,22 +14,31 @@ import (
 func doctorCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "doctor",
-		Short: "Show what this machine has, and what is missing",
+		Use:   "doctor [NAME]",
+		Short: "Show what this machine has, and what is missing; or whether a store can be read",
 		Long: `Examine this machine: CPU, instructions, the cores and memory that a container or batch system allows, ` +
 			`limits, shared memory, and what
 decodes and writes each format. It really decodes images and shares memory, with the loaders' own code.
 
+With the name of an object or a folder of a store, such as s3://bucket/train, examine that instead: where it is, whose credentials are used,
+and whether it can be listed and read.
+
 Each line is a fact: ✓ all is well, ! could be better, ✗ missing or not working; after ! and ✗ comes what to do. The exit code is 1 if
-Headrace cannot run at all.`,
+Headrace cannot run at all, or the name cannot be read.`,
 		Example: `  headrace doctor
   docker run --rm --cpus 2 IMAGE headrace doctor   # what a container leaves
+  headrace doctor s3://bucket/train                # can it be read, and if not, why
   headrace doctor --json | jq '.findings[] | select(.status != "ok")'`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			m := doctor.Here()
-			m.AVIF, m.TIFF, m.FFmpeg, m.FLAC, m.Decode = openAVIF, openTIFF, openFFmpeg, libFLAC, decodeRecording
-			report := doctor.Examine(m)
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			var report doctor.Report
+			if len(args) > 0 {
+				report = doctor.Store(c.Context(), args[0])
+			} else {
+				m := doctor.Here()
+				m.AVIF, m.TIFF, m.FFmpeg, m.FLAC, m.Decode = openAVIF, openTIFF, openFFmpeg, libFLAC, decodeRecording
+				report = doctor.Examine(m)
+			}
 			if err := printReport(c.OutOrStdout(), report, asJSON); err != nil {
 				return err
 			}

@@ -173,6 +173,13 @@ var arrows = []arrow{
 
 	{"store", "golang.org/x/sys", "files are read without Go's network poller"},
 	{"store/storetest", "store", "what it tests"},
+	{"store/steady", "store", "what it reads are objects"},
+	{"store/s3", "store", "it is one"},
+	{"store/s3", "store/steady", "what asks for objects"},
+	{"store/s3", "github.com/minio/minio-go", "credentials: profiles, processes, single sign-on, roles"},
+	{"store/s3", "gopkg.in/ini.v1", "settings of profiles, by what reads their credentials"},
+	{"store/web", "store", "it is one"},
+	{"store/web", "store/steady", "what asks for files"},
 
 	{"media", "media/internal/vp8l", "how much memory the codes of a lossless WebP take"},
 	{"media", "tensor", "pixels have a dtype"},
@@ -809,6 +816,9 @@ var arrows = []arrow{
 	{"cmd/headrace", "internal/source", "what read takes if no fields are named"},
 	{"cmd/headrace", "sample", "inspect shows the schema on every edge"},
 	{"cmd/headrace", "stats", "bench says what limits"},
+	{"internal/doctor", "store", "whether a store can be read"},
+	{"cmd/headrace", "store/s3", "only the program has stores of the network, no package does"},
+	{"cmd/headrace", "store/web", "only the program has stores of the network, no package does"},
 	{"cmd/headrace", "store", "inspect reads the files of the first samples"},
 	{"cmd/headrace", "tensor", "inspect looks at the numbers of the first samples"},
 	{"cmd/headrace", "serve", "headrace serve"},

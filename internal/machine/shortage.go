@@ -37,7 +37,7 @@ const (
 	moreFiles  = "this process has no file descriptors left: raise the limit (ulimit -n), or use fewer workers"
 	noMemory   = "the machine, its cgroup or a limit (ulimit -v) has no memory left: use fewer workers or less memory="
 	noSpace    = "the file system is full: free some space"
-	noServer   = "the file system's server or device does not answer: see whether it is mounted, and go on from the state"
+	noServer   = "the server or device does not answer: see whether it can be reached, or is mounted, and go on from the state"
 	wholePlace = "and so it is with the others that were tried: see whether the folder is still there, " +
 		"mounted and readable, and go on from the state"
 )
@@ -85,6 +85,9 @@ var shortages = map[syscall.Errno]shortage{
 
 // BlameOf says whose fault an error is.
 func BlameOf(err error) Blame { return shortageOf(err).blame }
+
+// NoServer tells whether an error says that a server, or a device, does not answer.
+func NoServer(err error) bool { return shortageOf(err).remedy == noServer }
 
 // Short makes an error a [Shortage] where it blames the machine. Others are returned as
 // they are.

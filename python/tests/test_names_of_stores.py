@@ -16,7 +16,8 @@ from headrace.errors import HeadraceError
 
 pytestmark = [pytest.mark.usefixtures("io_closed", "one_engine")]
 
-MESSAGE = "s3:// names cannot be read or written here, only paths and file://: copy the data to a disk or mount it, and give that path"
+STORES = "file://, http://, https://, s3://"
+MESSAGE = f"ftp:// names cannot be read or written here, only paths and {STORES}: copy the data to a disk or mount it, and give that path"
 
 
 @pytest.fixture
@@ -85,8 +86,8 @@ def refused(door: Callable[[], Any], says: str) -> None:
         door()
     text = str(error.value)
     assert says in text
-    assert "s3://b/x" in text
-    assert text.count("s3://b/x") == 1 or "recipe" in text, text
+    assert "ftp://b/x" in text
+    assert text.count("ftp://b/x") == 1 or "recipe" in text, text
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ def refused(door: Callable[[], Any], says: str) -> None:
     ],
 )
 def test_one_message_in_every_door(door: Callable[[str], Any]) -> None:
-    refused(lambda: door("s3://b/x.mp4"), MESSAGE)
+    refused(lambda: door("ftp://b/x.mp4"), MESSAGE)
 
 
 def test_names_that_only_look_so(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from .._recipe.arguments import in_store
+from .._recipe.arguments import in_store, shown
 from ..errors import EngineFailed, FileError, MediaError, MemoryRefused, WrongType, file_error
 from .packets import Packets
 from .session import Input
@@ -89,9 +89,10 @@ def error_of(name: str, failure: dict[str, Any], at: int | None, source: Input |
     """What the engine says of an input, or of the task, as an exception."""
     message, code = failure["message"], failure["code"]
     number = failure.get("errno")
-    key = source.name if source is not None else None
+    key = shown(source.name) if source is not None and source.name is not None else None
     if number and source is not None and source.path is not None:
-        return file_error(number, os.strerror(number), key)
+        away = key is not None and in_store(key) and not key.lower().startswith("file:")  # a store says more than a number
+        return file_error(number, (message.partition('": ')[2] or message) if away else os.strerror(number), key)
     about = "" if at is None else f"input {at}: "
     if key is not None and source is not None and source.path is not None:
         about += f"{key!r}: "

@@ -29,6 +29,14 @@ def in_store(path: str) -> bool:
     return _IN_STORE.match(path) is not None
 
 
+def shown(path: str) -> str:
+    """A name as messages have it: without the password and the query of a URL, which may be secret."""
+    if not in_store(path):
+        return path
+    path = re.sub(r"//[^/@]*@", "//…@", path, count=1)
+    return path.partition("?")[0] if path.lower().startswith("http") else path
+
+
 def absolute(name: str, path: Any) -> str | None:
     """A file's absolute path: the engine's current directory may differ. Names of stores are as they were."""
     try:

@@ -1,0 +1,77 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/headrace/headrace/internal/version"
+	"github.com/headrace/headrace/store"
+)
+
+// firstBytes is how much of an object is read.
+const firstBytes = 64 << 10
+
+// Store examines whether the objects of a name can be listed and read: an object, or a
+// folder, of a store or of this machine.
+func Store(ctx context.Context, name string) Report {
+	e := examiner{report: Report{Build: version.Here(), Usable: true}}
+	in, object, err := store.Of(name)
+	if err != nil {
+		e.reach("name", "", err, 0)
+		return e.report
+	}
+	if t, ok := in.(store.Telling); ok {
+		for _, f := range t.Tell(ctx, object) {
+			e.add(Finding{Topic: "store", Name: f.Name, Fact: f.Says})
+		}
+	}
+
+	o, took, err := timed(func() (store.Object, error) { return in.Stat(ctx, object) })
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrNotRegular) {
+		o, took, err = timed(func() (store.Object, error) { return firstBelow(ctx, in, object) })
+		e.reach("listing", fmt.Sprintf("the first object is %q", o.Name), err, took)
+	} else {
+		e.reach("object", fmt.Sprintf("%d bytes, version %s", o.Size, o.Version), err, took)
+	}
+	if err != nil {
+		return e.report
+	}
+	n := min(o.Size, firstBytes)
+	_, took, err = timed(func() (store.Object, error) { return o, in.ReadAt(ctx, o, make([]byte, n), 0) })
+	e.reach("reading", fmt.Sprintf("the first %d bytes", n), err, took)
+	return e.report
+}
+
+// reach adds what came of a request.
+func (e *examiner) reach(name, fact string, err error, took time.Duration) {
+	f := Finding{Topic: "store", Name: name, Essential: true, Fact: fmt.Sprintf("%s, in %v", fact, took.Round(time.Millisecond/10)),
+		Value: took.Seconds()}
+	if err != nil {
+		f.Status, f.Fact, f.Value = Missing, err.Error(), nil
+	}
+	e.add(f)
+}
+
+func timed(f func() (store.Object, error)) (store.Object, time.Duration, error) {
+	since := time.Now()
+	o, err := f()
+	return o, time.Since(since), err
+}
+
+// firstBelow returns the first object of a folder.
+func firstBelow(ctx context.Context, in store.Store, name string) (store.Object, error) {
+	prefix := store.Join(name, "") + "/"
+	if name == "" {
+		prefix = ""
+	}
+	for o, err := range in.Objects(ctx, prefix) {
+		if errors.Is(err, store.ErrNoListing) {
+			break // the object is missing, and nothing else can be said
+		}
+		return o, err
+	}
+	return store.Object{}, fmt.Errorf("%w: there is neither an object of this name nor one below it", fs.ErrNotExist)
+}

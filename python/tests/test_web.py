@@ -1,0 +1,217 @@
+"""Files of a web server: every door takes their URLs, and gives what it gives of the same files here."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+import headrace as hr
+from conftest import environment_of, run_python
+from headrace.errors import HeadraceError
+from web_server import Handler, WebServer
+
+pytestmark = [pytest.mark.usefixtures("io_closed", "one_engine")]
+
+ENGINE = pathlib.Path(hr.__file__).parent / "_bin" / "headrace"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """Images in folders, the same in four tar files, a table, a recording and a video."""
+    import io
+    import tarfile
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from PIL import Image
+
+    folder = tmp_path_factory.mktemp("data")
+    rng = np.random.default_rng(0)
+    for kind in ("cat", "dog é+%"):
+        (folder / kind).mkdir()
+        for i in range(8):
+            Image.fromarray(rng.integers(0, 255, (40, 50, 3), np.uint8)).save(folder / kind / f"{i}.png")
+    for shard in range(4):
+        with tarfile.open(folder / f"{shard:03}.tar", "w") as tar:
+            for i in range(4):
+                image = (folder / "cat" / f"{shard * 2 + i % 2}.png").read_bytes()
+                for suffix, content in (("png", image), ("cls", str(shard).encode())):
+                    info = tarfile.TarInfo(f"{shard}-{i}.{suffix}")
+                    info.size = len(content)
+                    tar.addfile(info, io.BytesIO(content))
+    pq.write_table(pa.table({"x": np.arange(1000), "text": [f"row {i}" for i in range(1000)]}), folder / "t.parquet", row_group_size=100)
+    hr.io.save_audio(folder / "a.wav", rng.integers(-9000, 9000, (8000, 1), np.int16), 8000)
+    frames = [rng.integers(0, 255, (64, 96, 3), np.uint8) for _ in range(100)]
+    hr.io.save_video(folder / "v.mp4", iter(frames), 25, options={"g": "10"})
+    return folder
+
+
+@pytest.fixture
+def web(data: pathlib.Path) -> Iterator[WebServer]:
+    with WebServer(data) as server:
+        yield server
+
+
+def images(described: hr.Pipeline, **options: Any) -> hr.Loader:
+    return described.shuffle(seed=3).decode_image().random_crop((16, 16)).batch(4).loader(**options)
+
+
+def names(data: pathlib.Path) -> list[str]:
+    return sorted(str(p.relative_to(data)) for p in data.glob("*/*.png"))
+
+
+def content(batches: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """All that is in batches, but the names of samples."""
+    return [{name: np.asarray(b[name]).tolist() for name in sorted(b) if name != "key"} for b in batches]
+
+
+def test_files(data: pathlib.Path, web: WebServer) -> None:
+    there = [f"{web.url}/{name.replace('%', '%25')}" for name in names(data)]
+    with (
+        images(hr.files(there, label="parent"), epochs=2) as loader,
+        images(hr.files([str(data / n) for n in names(data)], label="parent"), epochs=2) as here,
+    ):
+        got, want = [dict(b) for b in loader], [dict(b) for b in here]
+    assert len(got) == len(want) == 4
+    assert content(got) == content(want)
+    assert got[0]["key"][0].startswith(web.url)
+
+
+@pytest.mark.parametrize("form", ["{000..003}.tar", "t.parquet"])
+def test_shards(form: str, data: pathlib.Path, web: WebServer) -> None:
+    def described(place: str) -> hr.Pipeline:
+        read = hr.read(f"{place}/{form}")
+        return read.shuffle(seed=1).decode_image().resize((8, 8)).batch(4) if "tar" in form else read.shuffle(seed=1).batch(4)
+
+    with described(str(data)).loader() as here, described(web.url).loader() as there:
+        want, got = content(here), content(there)
+    assert len(want) in (4, 250)
+    assert got == want
+
+
+def test_a_state_goes_on(data: pathlib.Path, web: WebServer) -> None:
+    def loader(place: str) -> hr.Loader:
+        return images(hr.read(place + "/{000..003}.tar"))
+
+    with loader(web.url) as whole:
+        want = content(whole)
+    with loader(web.url) as first:
+        begun = iter(first)
+        got = content([next(begun)])
+        state = first.state_dict()
+    text = json.dumps(state)
+    assert web.url not in text
+    with loader(web.url) as second:
+        second.load_state_dict(json.loads(text))
+        assert got + content(second) == want
+
+
+def test_single_files(data: pathlib.Path, web: WebServer) -> None:
+    assert np.array_equal(hr.io.load_image(web.url + "/cat/0.png"), hr.io.load_image(data / "cat/0.png"))
+    assert np.array_equal(hr.io.load_audio(web.url + "/a.wav")[0], hr.io.load_audio(data / "a.wav")[0])
+    assert hr.io.video_info(web.url + "/v.mp4").frames == 100
+    size = (data / "v.mp4").stat().st_size
+    web.sent.clear()
+    clip = hr.io.load_video(web.url + "/v.mp4", [50, 51])
+    assert np.array_equal(clip[0], hr.io.load_video(data / "v.mp4", [50, 51])[0])
+    assert web.sent["v.mp4"] < size / 2, "a clip reads the index and what its frames need"
+
+
+def command(*line: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([ENGINE, *line], env=environment_of(**variables), capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_commands(data: pathlib.Path, web: WebServer, tmp_path: pathlib.Path) -> None:
+    cache = {"HEADRACE_CACHE": str(tmp_path)}
+    assert "16 samples in 4 shards" in command("inspect", web.url + "/{000..003}.tar", **cache).stdout
+    assert "16 samples, 4 shards of tar" in command("index", web.url + "/{000..003}.tar", **cache).stdout
+    web.sent.clear()
+    assert "16 samples in 4 shards" in command("inspect", web.url + "/{000..003}.tar", **cache).stdout
+    assert web.sent["001.tar"] < 100, "the index is kept, by the versions of the shards"
+    recipe = tmp_path / "r.yaml"
+    steps = f"  - read: {{from: '{web.url}/{{000..003}}.tar'}}\n  - decode_image\n  - resize: {{size: [8, 8]}}\n  - batch: {{size: 4}}\n"
+    recipe.write_text("headrace: 1\nsteps:\n" + steps)
+    done = command("run", str(recipe), **cache)
+    assert "16 samples" in done.stdout + done.stderr
+    beside = command("index", web.url + "/{000..003}.tar", "--beside", "--force", **cache)
+    assert beside.returncode != 0
+    assert "its store takes no objects" in beside.stderr
+
+
+def test_errors_say_what_to_do(web: WebServer) -> None:
+    with pytest.raises(FileNotFoundError, match=r"answers 404 Not Found"):
+        hr.io.load_image(web.url + "/none.png")
+    for pattern in ("/*.png", "/cat/"):
+        with pytest.raises(HeadraceError, match="a web server has no listing: name each file"):
+            images(hr.files(web.url + pattern))
+    with pytest.raises(HeadraceError, match=r"004\.tar: 127.* answers 404 Not Found \(and so are 2 of 3 shards\)"):
+        hr.read(web.url + "/{003..005}.tar").batch(1).loader()
+    with pytest.raises(HeadraceError, match="there is no host of this name"):
+        images(hr.read("http://nothing.invalid/000.tar"))
+
+    web.fault = lambda handler: handler.refuse(403)
+    with pytest.raises(HeadraceError, match=r"access is denied: put a user and password for the host into ~/\.netrc"):
+        images(hr.read(web.url + "/{000..003}.tar"))
+    with pytest.raises(PermissionError) as denied:
+        hr.io.load_image(web.url + "/cat/0.png?signature=SECRET")
+    assert "SECRET" not in str(denied.value)
+    assert sum(web.requests.values()) < 30, "denied access stops at once"
+
+
+def test_a_server_that_fails_now_and_then(data: pathlib.Path, web: WebServer) -> None:
+    """A tenth of the answers break off, and a few are refused: the batches are the same."""
+    count = 0
+
+    def fault(handler: Handler) -> bool:
+        nonlocal count
+        count += 1
+        if count % 10 == 3:
+            handler.connection.close()
+            handler.close_connection = True
+            return True
+        return count % 25 == 7 and handler.refuse(503)
+
+    web.fault = fault
+    with images(hr.read(web.url + "/{000..003}.tar")) as there, images(hr.read(str(data) + "/{000..003}.tar")) as here:
+        assert content(there) == content(here)
+    assert count > 20
+
+
+def test_a_file_that_changes(tmp_path: pathlib.Path) -> None:
+    """What was replaced while a run reads it ends the run, and is not mixed with what was there."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    def write(first: int) -> None:
+        text = [f"{i:1000}" for i in range(first, first + 1000)]
+        pq.write_table(pa.table({"text": text}), tmp_path / "t.parquet", row_group_size=10, compression=None, use_dictionary=False)
+
+    write(0)
+    with WebServer(tmp_path) as web, hr.read(web.url + "/t.parquet").batch(10).loader(prefetch=0) as loader:
+        begun = iter(loader)
+        assert int(next(begun)["text"][0]) == 0
+        write(1000)
+        with pytest.raises(HeadraceError, match="changed"):
+            for batch in begun:
+                assert int(batch["text"][0]) < 1000
+
+
+def test_a_proxy_and_passwords(data: pathlib.Path, web: WebServer, tmp_path: pathlib.Path) -> None:
+    """Requests go by the proxy of the environment; passwords are in no URL."""
+    program = """
+import sys
+import headrace as hr
+print(hr.io.load_image("http://far.example/cat/0.png").shape)
+"""
+    done = run_python(program, HTTP_PROXY=web.url, NO_PROXY="")
+    assert "(40, 50, 3)" in done.stdout, done.stderr
+    assert web.headers[-1]["Host"] == "far.example"
+    with pytest.raises(HeadraceError, match=r"put them into ~/\.netrc") as refused:
+        hr.io.load_image("http://me:SECRET@far.example/x.png")
+    assert "SECRET" not in str(refused.value)

@@ -1,0 +1,229 @@
+package steady
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	atFirst    = 16  // requests at once
+	mostAtOnce = 128 // requests at once
+	rise       = 0.1 // of a request more, with each answer
+
+	retryShare   = 0.1 // retries for each request that succeeds
+	retryTrickle = 5   // retries a second, if none succeed
+	retryBurst   = mostAtOnce
+
+	hedgeShare  = 0.03
+	hedgeBurst  = 10
+	hedgeSooner = 200 * time.Millisecond // than this is no hedge sent
+	hedgeBeyond = 1.5                    // times the first bytes of all but one of 20
+	hedgeKnows  = 20                     // requests, before any hedge is sent
+)
+
+// host paces the requests to one host.
+type host struct {
+	name string
+
+	mu     sync.Mutex // guards what is below
+	counts Counts
+
+	window float64         // requests at once
+	within int             // requests that are sent, or whose body is read
+	queue  []chan struct{} // of those that wait for their turn
+	cut    time.Time       // of the last failure that halved the window
+	paused time.Time       // until when nothing is sent
+	streak int             // pauses since the last answer
+	last   time.Time       // of an answer; zero: there was none
+
+	retries budget
+	hedges  budget
+	slow    time.Duration // to the first bytes of all but one of 20
+}
+
+func newHost(name string) *host {
+	return &host{name: name, window: atFirst,
+		retries: budget{left: retryBurst, most: retryBurst}, hedges: budget{left: hedgeBurst, most: hedgeBurst}}
+}
+
+// enter waits for a place among the requests that are sent at once. Places are given in
+// the order in which they were asked for.
+func (h *host) enter(ctx context.Context) error {
+	h.mu.Lock()
+	if len(h.queue) == 0 && h.open() {
+		h.within++
+		h.mu.Unlock()
+		return ctx.Err()
+	}
+	turn, since := make(chan struct{}), time.Now()
+	h.queue = append(h.queue, turn)
+	h.mu.Unlock()
+
+	select {
+	case <-turn:
+	case <-ctx.Done():
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.counts.Waited += time.Since(since)
+	if at := slices.Index(h.queue, turn); at >= 0 {
+		h.queue = slices.Delete(h.queue, at, at+1)
+		return ctx.Err()
+	}
+	return nil
+}
+
+func (h *host) open() bool { return h.within < int(h.window) && !time.Now().Before(h.paused) }
+
+// admit lets those in that wait, as far as there are places.
+func (h *host) admit() {
+	for len(h.queue) > 0 && h.open() {
+		h.within++
+		close(h.queue[0])
+		h.queue = slices.Delete(h.queue, 0, 1)
+	}
+}
+
+// leave gives the place of a request back, which was sent at a time and failed or not.
+func (h *host) leave(ctx context.Context, sent time.Time, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.counts.Requests++
+	full := h.within >= int(h.window)
+	h.within--
+	defer h.admit()
+	if ctx.Err() != nil {
+		return // which says nothing of the host
+	}
+
+	wait, busy := asksForTime(err)
+	switch {
+	case !blames(err):
+		h.last, h.streak = time.Now(), 0
+		h.retries.earn(retryShare)
+		h.hedges.earn(hedgeShare)
+		// More than are sent at once cannot be said to work. A tenth more with each round
+		// trip goes a little too far, and comes back soon after a storm.
+		if full {
+			h.window = min(h.window+max(rise, 1/h.window), mostAtOnce)
+		}
+		return
+	case busy:
+		h.counts.Throttled++
+		h.pause(wait)
+	default:
+		h.counts.Failed++
+	}
+	// Requests that were sent at the same time fail for one reason.
+	if sent.After(h.cut) {
+		h.window, h.cut = max(1, h.window/2), time.Now()
+	}
+}
+
+func (h *host) count(f func(*Counts)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f(&h.counts)
+}
+
+// known tells whether the host has ever answered, and when it did last.
+func (h *host) known() (last time.Time, ever bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.last, !h.last.IsZero()
+}
+
+// pause sends nothing for the time that the host asks for, or one that doubles.
+func (h *host) pause(wait time.Duration) {
+	if wait == 0 {
+		if time.Now().Before(h.paused) {
+			return // others were told the same
+		}
+		wait = jitter(h.streak)
+		h.streak++
+	}
+	if until := time.Now().Add(wait); until.After(h.paused) {
+		h.paused = until
+		time.AfterFunc(wait, func() {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.admit()
+		})
+	}
+}
+
+// retry waits until the host may be sent one request more than it was.
+func (h *host) retry(ctx context.Context, wait time.Duration) error {
+	h.mu.Lock()
+	h.counts.Retries++
+	wait = max(wait, h.retries.take(retryTrickle))
+	h.mu.Unlock()
+	select {
+	case <-time.After(wait):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// answered records when an answer began. After a while of that, hedge says when a request
+// is so late that another one may be sent.
+func (h *host) answered(after time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.counts.Answers++
+	// It rises by 19 steps if a request was slower, and falls by one if not: it comes to
+	// rest where that is so of one in 20.
+	switch step := h.slow / 200; {
+	case h.slow == 0:
+		h.slow = after
+	case after > h.slow:
+		h.slow = min(h.slow+19*step+1, after)
+	default:
+		h.slow = max(h.slow-step, after)
+	}
+}
+
+func (h *host) hedge() (after time.Duration, may bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	calm := h.streak == 0 && h.counts.Answers >= hedgeKnows
+	return max(hedgeSooner, time.Duration(hedgeBeyond*float64(h.slow))), calm
+}
+
+// mayHedge takes a hedge from the budget.
+func (h *host) mayHedge() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.hedges.left < 1 || h.streak > 0 {
+		return false
+	}
+	h.hedges.left--
+	h.counts.Hedges++
+	return true
+}
+
+// budget is an allowance that requests earn.
+type budget struct {
+	left, most float64
+	since      time.Time
+}
+
+func (b *budget) earn(n float64) { b.left = min(b.left+n, b.most) }
+
+// take takes one, and returns how long to wait for it if there was none; so many come by
+// themselves in a second.
+func (b *budget) take(trickle float64) (wait time.Duration) {
+	now := time.Now()
+	if !b.since.IsZero() {
+		b.earn(trickle * now.Sub(b.since).Seconds())
+	}
+	b.since = now
+	b.left--
+	if b.left >= 0 {
+		return 0
+	}
+	return time.Duration(-b.left / trickle * float64(time.Second))
+}

@@ -1,0 +1,174 @@
+package steady
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/headrace/headrace/store"
+)
+
+// Fill reads bytes of an object, all of them of its version, as ReadAt of [store.Store].
+func (c *Client) Fill(ctx context.Context, o store.Object, p []byte, at int64, ask Ask) error {
+	switch {
+	case at < 0 || at > o.Size-int64(len(p)):
+		// It may have become longer, and be another one.
+		now, err := c.Stat(ctx, o.Name, ask)
+		switch {
+		case err != nil:
+			return err
+		case now != o:
+			return fmt.Errorf("%w: it had %d bytes, version %s, and has %d, version %s",
+				store.ErrChanged, o.Size, o.Version, now.Size, now.Version)
+		}
+		return io.ErrUnexpectedEOF
+	case len(p) == 0:
+		return ctx.Err()
+	}
+
+	h := c.host(ask.Host)
+	h.count(func(c *Counts) { c.Wanted += int64(len(p)) })
+	for t := h.tries(); ; {
+		n, err := c.part(ctx, h, o, p, at, ask)
+		if p, at = p[n:], at+int64(n); len(p) == 0 {
+			return nil
+		}
+		if n > 0 {
+			t.progress()
+		}
+		if err == nil {
+			continue // a server may send less than it was asked for
+		}
+		if err := t.again(ctx, err); err != nil {
+			return changed(o, err)
+		}
+	}
+}
+
+// part reads as many of the bytes as come of one request.
+func (c *Client) part(ctx context.Context, h *host, o store.Object, p []byte, at int64, ask Ask) (n int, err error) {
+	if err := h.enter(ctx); err != nil {
+		return 0, err
+	}
+	sent := time.Now()
+	defer func() { h.leave(ctx, sent, err) }()
+
+	header := http.Header{"Range": {fmt.Sprintf("bytes=%d-%d", at, at+int64(len(p))-1)}}
+	pin(header, o.Version)
+	a, err := c.send(ctx, h, ask, header)
+	if err != nil {
+		return 0, err
+	}
+	defer a.close()
+	s, err := spanOf(a.Response, o, at, len(p))
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", h.name, err)
+	}
+	if err := a.skip(s.before); err != nil {
+		return 0, err
+	}
+	n, err = a.fill(p[:s.n])
+	h.count(func(c *Counts) { c.Fetched += int64(n) })
+	return n, err
+}
+
+// changed is the error of an object that does not have its version, or its length, any
+// more.
+func changed(o store.Object, err error) error {
+	var r *Refusal
+	if errors.As(err, &r) && (r.Status == http.StatusPreconditionFailed || r.Status == http.StatusRequestedRangeNotSatisfiable) {
+		return fmt.Errorf("%w: it had %d bytes, version %s (%v)", store.ErrChanged, o.Size, o.Version, r)
+	}
+	return err
+}
+
+// Stat asks for the first byte of an object, which tells its size and version, and
+// whether its host knows ranges. HEAD is not allowed everywhere, nor by signed URLs.
+func (c *Client) Stat(ctx context.Context, name string, ask Ask) (store.Object, error) {
+	h := c.host(ask.Host)
+	for t := h.tries(); ; {
+		o, err := c.stat(ctx, h, ask)
+		if o.Name = name; err == nil {
+			return o, nil
+		}
+		if err := t.again(ctx, err); err != nil {
+			return store.Object{}, err
+		}
+	}
+}
+
+func (c *Client) stat(ctx context.Context, h *host, ask Ask) (o store.Object, err error) {
+	if err := h.enter(ctx); err != nil {
+		return o, err
+	}
+	sent := time.Now()
+	defer func() { h.leave(ctx, sent, err) }()
+
+	a, err := c.send(ctx, h, ask, http.Header{"Range": {"bytes=0-0"}})
+	var r *Refusal
+	if errors.As(err, &r) && r.Status == http.StatusRequestedRangeNotSatisfiable {
+		return store.Object{Version: empty}, nil // it has no first byte
+	}
+	if err != nil {
+		return o, err
+	}
+	defer a.close()
+	if o.Size, err = sizeOf(a.Response); err == nil && o.Size < 0 {
+		err = &final{errors.New("the answer does not say how long it is")}
+	}
+	if err != nil {
+		return o, fmt.Errorf("%s: %w", h.name, err)
+	}
+	o.Version = Version(a.Header, o.Size)
+	if a.ContentLength >= 0 && a.ContentLength < mostRefusal {
+		a.skip(a.ContentLength) // so that the connection can be used again
+	}
+	return o, nil
+}
+
+// mostPage is the most bytes of an answer that is read whole.
+const mostPage = 64 << 20
+
+// Page reads an answer that is no object, such as a listing, whole.
+func (c *Client) Page(ctx context.Context, ask Ask) (http.Header, []byte, error) {
+	h := c.host(ask.Host)
+	for t := h.tries(); ; {
+		header, body, err := c.page(ctx, h, ask)
+		if err == nil {
+			return header, body, nil
+		}
+		if err := t.again(ctx, err); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+func (c *Client) page(ctx context.Context, h *host, ask Ask) (header http.Header, body []byte, err error) {
+	if err := h.enter(ctx); err != nil {
+		return nil, nil, err
+	}
+	sent := time.Now()
+	defer func() { h.leave(ctx, sent, err) }()
+
+	a, err := c.send(ctx, h, ask, http.Header{})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer a.close()
+	for size := 64 << 10; ; size *= 2 {
+		more := make([]byte, size)
+		n, err := a.fill(more)
+		body = append(body, more[:n]...)
+		switch {
+		case errors.Is(err, io.ErrUnexpectedEOF) && (a.ContentLength < 0 || a.ContentLength == int64(len(body))):
+			return a.Header, body, nil
+		case err != nil:
+			return nil, nil, err
+		case len(body) > mostPage:
+			return nil, nil, &final{fmt.Errorf("%s: an answer of more than %d bytes", h.name, mostPage)}
+		}
+	}
+}
