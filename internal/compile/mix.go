@@ -20,6 +20,7 @@ func (b *builder) mix(m *fuse.Merge) error {
 	from := b.mixes[m.Name]
 	next := &routing{name: m.Name + ".sources", choose: chosen(from)}
 	ways := map[*record.Source][]core.PathStep{}
+	var given []sample.Schema
 	for i, f := range m.Of {
 		of := builder{compiler: b.compiler, plan: b.plan, scope: b.scope}
 		var err error
@@ -36,8 +37,10 @@ func (b *builder) mix(m *fuse.Merge) error {
 		for _, s := range f.Sources() {
 			ways[&b.sources[s].Source] = of.path
 		}
-		b.Schema, b.Columns, b.video = of.Schema, of.Columns, of.video
+		b.Columns, b.video = of.Columns, of.video
+		given = append(given, of.Schema)
 	}
+	b.Schema = united(given)
 	b.line.source = from
 	b.line.steps = []step{{routing: next}}
 

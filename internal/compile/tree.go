@@ -10,6 +10,7 @@ import (
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/op/data"
 	"github.com/headrace/headrace/op/python"
+	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
 )
@@ -18,6 +19,7 @@ import (
 func (b *builder) merge(m *fuse.Merge) error {
 	b.line.merge = m
 	ways := map[*record.Source][]core.PathStep{}
+	var given []sample.Schema
 	samples := int64(0)
 	for i, f := range m.Of {
 		of := builder{compiler: b.compiler, plan: b.plan, scope: b.scope}
@@ -34,8 +36,10 @@ func (b *builder) merge(m *fuse.Merge) error {
 			ways[&b.sources[s].Source] = of.path
 		}
 		samples += of.samples
-		b.Schema, b.Columns, b.video = of.Schema, of.Columns, of.video
+		b.Columns, b.video = of.Columns, of.video
+		given = append(given, of.Schema)
 	}
+	b.Schema = united(given)
 	if m.Mix != nil && m.Mix.Choose != "" {
 		var err error
 		if b.line.chooser, err = python.NewChooser(b.Env, m.Name, m.Mix.Choose, m.Names); err != nil {
@@ -87,8 +91,15 @@ func (b *builder) alike(m *fuse.Merge, i int) {
 	b.Schema = whole
 }
 
-// route divides samples among branches. These give the same fields, so it does not matter
-// with which of them one goes on.
+// united returns the schema of samples of several lines. The recipe's check has found that
+// they differ at most in extents, which are unknown then.
+func united(all []sample.Schema) sample.Schema {
+	out, _ := recipe.Unite(all, func(int) string { return "" })
+	return out
+}
+
+// route divides samples among branches. These have the same columns, so it does not
+// matter with those of which one goes on.
 func (b *builder) route(r *fuse.Route) error {
 	choose, err := chooser(r, b.Schema, b.Columns.Of[r.By])
 	if err != nil {
@@ -104,6 +115,7 @@ func (b *builder) route(r *fuse.Route) error {
 
 	env, before := b.Env, b.scope
 	ways := make([][]core.PathStep, len(r.Branches))
+	var given []sample.Schema
 	for i, branch := range r.Branches {
 		t := before
 		t.Columns, t.Memory, t.lost = before.Columns.Branch(), nil, false
@@ -117,8 +129,9 @@ func (b *builder) route(r *fuse.Route) error {
 		if ways[i] = t.path; !t.lost {
 			ways[i] = t.path[len(before.path)+1:]
 		}
-		b.scope = t
+		given, b.scope = append(given, t.Schema), t
 	}
+	b.Schema = united(given)
 
 	b.Memory, b.lost = nil, before.lost
 	b.path = append(slices.Clip(before.path), core.PathStep{Do: func(ctx context.Context, it *record.Record) (*record.Record, error) {

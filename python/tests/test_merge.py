@@ -119,6 +119,45 @@ def test_ranks_share_so_many_samples(animals, samples):
         assert sum(counts) == min(samples, 20) if uneven else set(counts) == {math.ceil(min(samples, 22) / 2)}
 
 
+def lengths(n: int, length: int, begin: int = 0) -> hr.Pipeline:
+    """Arrays that are as long as each other, as of a function whose first result says so."""
+    rows = [{"x": np.full(length, begin + i)} for i in range(n)]
+    return hr.source(rows, gives={"x": ("int64", (length,))})
+
+
+def together(kind: str) -> hr.Pipeline:
+    if kind == "merge":
+        return hr.merge([lengths(6, 3), lengths(6, 5, 100)])
+    if kind == "mix":
+        return hr.mix([(lengths(6, 3), 1), (lengths(6, 5, 100), 1)])
+    if kind == "mix by length":
+        return hr.mix([(lengths(6, 3), 1), (lengths(6, 5, 100), 1)], by="x", until=12)
+    both = {0: lambda x: np.full(3, x), 1: lambda x: np.full(5, 100 + x)}
+    branches = [
+        ([i], lambda p, f=f, n=n: p.map(f, fields="n", to="x", gives={"x": ("int64", (n,))})) for (i, f), n in zip(both.items(), (3, 5))
+    ]
+    return hr.source([{"n": i % 2} for i in range(12)], gives={"n": int}).route("n", branches).drop("n")
+
+
+@pytest.mark.parametrize("kind", ["merge", "mix", "mix by length", "route"])
+def test_lengths_that_differ_between_sources_alone(kind):
+    """Each source says a length, and together they are sequences of any."""
+    p = together(kind)
+    with p.loader(epochs=1) as loader:
+        want = sorted(sample["x"].tolist() for sample in loader)
+    assert {len(one) for one in want} == {3, 5}
+
+    with p.pack(8, size=1).loader(epochs=1) as loader:
+        rows = [(batch["x"][0], batch["x_segment_ids"][0]) for batch in loader]
+    assert sorted(x[ids == k].tolist() for x, ids in rows for k in range(1, ids.max() + 1)) == want
+    with p.bucket_batch([4, 8], size=2).loader(epochs=1) as loader:
+        batches = [(batch["x"], batch["x_length"]) for batch in loader]
+    assert sorted(row[:n].tolist() for x, many in batches for row, n in zip(x, many)) == want
+    assert all(x.shape[1] == (4 if n.max() == 3 else 8) for x, n in batches)
+    with p.batch(4, collate=lambda samples: {"all": [one["x"].tolist() for one in samples]}).loader(epochs=1) as loader:
+        assert sorted(x for batch in loader for x in batch["all"]) == want
+
+
 def by_filter(samples: int) -> hr.Pipeline:
     """Two sources, of which all pass a filter: global batches have lanes."""
     first, second = (hr.source([{"n": begin + i} for i in range(30)], gives={"n": int}) for begin in (0, 100))
