@@ -91,8 +91,8 @@ func (b *builder) alike(m *fuse.Merge, i int) {
 	b.Schema = whole
 }
 
-// united returns the schema of samples of several lines. The recipe's check has found that
-// they differ at most in extents, which are unknown then.
+// united returns the schema of samples of several lines. The recipe's check has found
+// that they differ at most in extents, which are unknown then.
 func united(all []sample.Schema) sample.Schema {
 	out, _ := recipe.Unite(all, func(int) string { return "" })
 	return out
