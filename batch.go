@@ -80,8 +80,10 @@ func (b *Batch) Ragged(name string) []tensor.Tensor { return b.rows.Ragged(name)
 // nil if there is no such field.
 func (b *Batch) Bytes(name string) []byte { return b.rows.Bytes(name) }
 
-// Texts returns every field of text or objects, in the order of the fields.
-func (b *Batch) Texts() [][]string { return b.rows.Texts() }
+// Texts yields every field of text or objects, in the order of the fields: a string a
+// row, or, where columns of a table were filled, all of them packed. They are the
+// batch's.
+func (b *Batch) Texts() iter.Seq2[[]string, *sample.Texts] { return b.rows.Texts() }
 
 // Origins yields the samples of a batch, each with its row, in their order: several of
 // one row if they are packed, and of a batch that a function has made whole each with its

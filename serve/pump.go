@@ -152,7 +152,13 @@ func (p *pump) send(ctx context.Context, s *session, stream uint32, b *headrace.
 	segment, slot, pooled := b.Slot()
 	frame := wire.Batch{
 		Segment: segment, Slot: slot, Rows: uint32(b.Rows()), Step: b.Step(), Epoch: int64(b.Epoch()),
-		StateEpoch: int64(state.Epoch), Extents: s.extents(b), Place: s.place, Text: b.Texts(),
+		StateEpoch: int64(state.Epoch), Extents: s.extents(b), Place: s.place,
+	}
+	for rows, packed := range b.Texts() {
+		frame.Text, frame.Packed = append(frame.Text, rows), append(frame.Packed, wire.Packed{})
+		if packed != nil {
+			frame.Packed[len(frame.Packed)-1] = wire.Packed(*packed)
+		}
 	}
 	if !pooled {
 		frame.Flags |= wire.Unpooled

@@ -15,22 +15,8 @@ import (
 
 // A Target is the memory into which [Gatherer.Gather] lays the values of a column.
 type Target struct {
-	Data  []byte // numbers, and arrays of one shape, row after row
-	Texts *Texts // everything else
-}
-
-// Texts are texts, or other bytes, of any length, one after the other.
-type Texts struct {
-	Bytes []byte
-	Ends  []int
-}
-
-// Reset empties t, and keeps its memory.
-func (t *Texts) Reset() { t.Bytes, t.Ends = t.Bytes[:0], t.Ends[:0] }
-
-func (t *Texts) add(b []byte) {
-	t.Bytes = append(t.Bytes, b...)
-	t.Ends = append(t.Ends, len(t.Bytes))
+	Data  []byte        // numbers, and arrays of one shape, row after row
+	Texts *sample.Texts // everything else
 }
 
 // A RowError is why a row could not be gathered: its number among the indices.
@@ -56,7 +42,6 @@ type Gatherer struct {
 	others  *Reader // of columns that are not in the index; nil: there are none
 	other   []int   // of its columns, the number in columns
 	keys    int     // the column of the keys; -1: there is none
-	key     []byte
 	shards  []*numbersOf
 	at      shardRange
 	ints    [groupAtOnce]int64
@@ -197,8 +182,7 @@ func (g *Gatherer) remember(i int64, row int, into []Target) (bool, error) {
 		b.used.Store(now)
 	}
 	if g.keys >= 0 {
-		g.appendKey(in, b.keyless)
-		into[g.keys].Texts.add(g.key)
+		g.addKey(into[g.keys].Texts, in, b.keyless)
 	}
 	size := g.rows.size
 	at := in % rowsPerBlock * size
@@ -232,10 +216,7 @@ func (g *Gatherer) neighbours(samples []int64, row int, into []Target) (n int, e
 	for k := range g.columns {
 		switch c := &g.columns[k]; {
 		case c.of == Keys:
-			for j := range n {
-				g.appendKey(in+j, of.index.Keyless())
-				into[k].Texts.add(g.key)
-			}
+			g.addKeys(into[k].Texts, in, n, of.index)
 		case g.indexed(k):
 			dst := into[k].Data[row*c.size:][:n*c.size]
 			if bad, err := g.put(dst, n, in, of, k); err != nil {
@@ -404,23 +385,62 @@ func (g *Gatherer) row(ctx context.Context, i int64, row int, into []Target) (in
 		if size := g.columns[at].size; into[at].Texts == nil {
 			copy(into[at].Data[row*size:][:size], values[k].Bytes)
 		} else {
-			into[at].Texts.add(values[k].Bytes)
+			into[at].Texts.Add(values[k].Bytes)
 		}
 	}
 	return read, nil
 }
 
-// appendKey sets key to the name of a sample for people.
-func (g *Gatherer) appendKey(in int, keyless bool) {
-	g.key = g.key[:0]
-	if !keyless {
-		if of, err := g.numbers(g.at.shard); err == nil {
-			if key, err := of.index.Key(in, g.key); err == nil && len(key) > 0 {
-				g.key = key
-				return
-			}
+// addKeys adds the names of n neighbours.
+func (g *Gatherer) addKeys(to *sample.Texts, in, n int, of *index.Numbers) {
+	if !of.Keyless() {
+		for j := range n {
+			g.addKey(to, in+j, false)
+		}
+		return
+	}
+	for j := range n {
+		if at := len(to.Ends); j == 0 || !addNext(to, at-1) {
+			g.addKey(to, in+j, true)
 		}
 	}
-	g.key = append(append(g.key[:0], g.r.d.names[g.at.shard]...), '[')
-	g.key = append(strconv.AppendInt(g.key, int64(in), 10), ']')
+}
+
+// addKey adds the name of a sample for people.
+func (g *Gatherer) addKey(to *sample.Texts, in int, keyless bool) {
+	defer to.End()
+	if !keyless {
+		if of, err := g.numbers(g.at.shard); err == nil {
+			before := len(to.Bytes)
+			if to.Bytes, err = of.index.Key(in, to.Bytes); err == nil && len(to.Bytes) > before {
+				return
+			}
+			to.Bytes = to.Bytes[:before]
+		}
+	}
+	to.Bytes = append(append(to.Bytes, g.r.d.names[g.at.shard]...), '[')
+	to.Bytes = append(strconv.AppendInt(to.Bytes, int64(in), 10), ']')
+}
+
+// addNext adds a name with the number after that of the last name; false: it has more
+// digits. Counting in decimals is quicker than writing each number.
+func addNext(to *sample.Texts, last int) bool {
+	from := 0
+	if last > 0 {
+		from = to.Ends[last-1]
+	}
+	end := to.Ends[last]
+	to.Bytes = append(to.Bytes, to.Bytes[from:end]...)
+	at := len(to.Bytes) - len("0]")
+	for to.Bytes[at] == '9' {
+		to.Bytes[at] = '0'
+		at--
+	}
+	if to.Bytes[at] == '[' {
+		to.Bytes = to.Bytes[:end]
+		return false
+	}
+	to.Bytes[at]++
+	to.End()
+	return true
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // Unpooled marks a [Batch] whose slot is outside the pool, because the consumer holds
@@ -23,6 +24,14 @@ type Batch struct {
 	Extents       []uint32   // of its fields' shapes, those that differ between batches, in the order of the schema
 	Place         []byte     // what else it changes of the record, as JSON
 	Text          [][]string // the text fields in the order of the schema, a string a row
+	Packed        []Packed   // by text field; nil: all are in Text
+}
+
+// Packed are the texts of all rows of a field, one after the other. Where Ends is nil,
+// the field is in Text.
+type Packed struct {
+	Bytes []byte
+	Ends  []int
 }
 
 const batchFixed = 48
@@ -38,36 +47,47 @@ func AppendBatch(dst []byte, b *Batch) []byte {
 	dst = le.AppendUint64(dst, uint64(b.Epoch))
 	dst = le.AppendUint64(dst, uint64(b.StateEpoch))
 	dst = le.AppendUint32(dst, uint32(len(b.Place)))
-	dst = le.AppendUint32(dst, uint32(textSize(b.Text)))
+	text := len(dst)
+	dst = le.AppendUint32(dst, 0)
 
 	for _, n := range b.Extents {
 		dst = le.AppendUint32(dst, n)
 	}
 	dst = append(dst, b.Place...)
 
-	for _, field := range b.Text {
-		end := uint32(0)
-		dst = le.AppendUint32(dst, 0)
-		for _, s := range field {
-			end += uint32(len(s))
-			dst = le.AppendUint32(dst, end)
+	from := len(dst)
+	for i, field := range b.Text {
+		if i < len(b.Packed) && b.Packed[i].Ends != nil {
+			dst = appendPacked(dst, &b.Packed[i])
+		} else {
+			dst = appendText(dst, field)
 		}
-		for _, s := range field {
-			dst = append(dst, s...)
-		}
+	}
+	le.PutUint32(dst[text:], uint32(len(dst)-from))
+	return dst
+}
+
+func appendText(dst []byte, rows []string) []byte {
+	end := uint32(0)
+	dst = binary.LittleEndian.AppendUint32(dst, 0)
+	for _, s := range rows {
+		end += uint32(len(s))
+		dst = binary.LittleEndian.AppendUint32(dst, end)
+	}
+	for _, s := range rows {
+		dst = append(dst, s...)
 	}
 	return dst
 }
 
-func textSize(fields [][]string) int {
-	n := 0
-	for _, field := range fields {
-		n += 4 * (len(field) + 1)
-		for _, s := range field {
-			n += len(s)
-		}
+func appendPacked(dst []byte, p *Packed) []byte {
+	at := len(dst)
+	dst = slices.Grow(dst, 4*(len(p.Ends)+1)+len(p.Bytes))[:at+4*(len(p.Ends)+1)]
+	binary.LittleEndian.PutUint32(dst[at:], 0)
+	for i, end := range p.Ends {
+		binary.LittleEndian.PutUint32(dst[at+4*i+4:], uint32(end))
 	}
-	return n
+	return append(dst, p.Bytes...)
 }
 
 // ParseBatch reads the payload of a BATCH frame that carries the given number of text

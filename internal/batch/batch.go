@@ -27,7 +27,7 @@ type Batch struct {
 	heap    heap                        // what it is in then
 	data    []byte                      // its memory
 	form    atomic.Pointer[Form]        // nil until a row is written, where batches have several
-	texts   []*rowValues[string]        // by field of text or objects, then row
+	texts   []*text                     // by field of text or objects
 	origins *rowValues[[]sample.Origin] // by row; nil: there is no ledger
 	// by row, the samples in whose places others came, in the order of these; nil: the
 	// loader replaces none
@@ -198,13 +198,20 @@ func (b *Batch) beside(name string, kind sample.Kind) []string {
 	return nil
 }
 
-// Texts returns every field of text or objects, in the order of the fields.
-func (b *Batch) Texts() [][]string {
-	out := make([][]string, len(b.texts))
-	for i := range b.texts {
-		out[i] = b.texts[i].first(b.rows)
+// Texts yields every field of text or objects, in the order of the fields: a string a
+// row, or all of them packed.
+func (b *Batch) Texts() iter.Seq2[[]string, *sample.Texts] {
+	return func(yield func([]string, *sample.Texts) bool) {
+		for _, t := range b.texts {
+			rows, packed := []string(nil), &t.packed
+			if packed.Len() == 0 {
+				rows, packed = t.first(b.rows), nil
+			}
+			if !yield(rows, packed) {
+				return
+			}
+		}
 	}
-	return out
 }
 
 // empty forgets whose samples a row holds.
@@ -369,9 +376,9 @@ func (s *Slots) Reserve(ctx context.Context) (*Batch, error) {
 func (s *Slots) blank() *Batch {
 	b, _ := s.free.Get().(*Batch)
 	if b == nil {
-		b = &Batch{Slots: s, texts: make([]*rowValues[string], len(s.Layout.texts))}
+		b = &Batch{Slots: s, texts: make([]*text, len(s.Layout.texts))}
 		for i := range b.texts {
-			b.texts[i] = newRowValues[string](s.Layout.Rows)
+			b.texts[i] = newText(s.Layout.Rows)
 		}
 		if s.Lane != nil {
 			b.members = newRowValues[[]*record.Record](s.Layout.Rows)
@@ -435,10 +442,7 @@ func (s *Slots) Seal(b *Batch, rows int) error {
 func (b *Batch) checkBeside(most int) error {
 	size := 0
 	for _, field := range b.texts {
-		size += 4 * (b.rows + 1)
-		for _, text := range field.first(b.rows) {
-			size += len(text)
-		}
+		size += 4*(b.rows+1) + field.size(b.rows)
 	}
 	if size <= most {
 		return nil

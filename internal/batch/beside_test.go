@@ -18,7 +18,7 @@ func TestBatchesHaveSoMuchBeside(t *testing.T) {
 	}
 	b := &Batch{Slots: &Slots{Layout: &l}, rows: 2}
 	for _, values := range [][]string{{"1234567", "", "not of it"}, {"a", "b", "c"}} {
-		c := newRowValues[string](3)
+		c := newText(3)
 		copy(c.first(3), values)
 		b.texts = append(b.texts, c)
 	}

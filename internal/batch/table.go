@@ -66,7 +66,7 @@ type columns struct {
 type columnMemory struct {
 	data  []byte
 	own   []byte // that data is in, unless it is in the batch
-	texts shard.Texts
+	texts sample.Texts
 }
 
 // NewTable returns what fills batches of rows from columns of the source; nil if the
@@ -176,8 +176,10 @@ func (t *Table) Into(ctx context.Context, run *source.Run, b *Batch, _ int) (err
 
 	for k, f := range t.fields {
 		switch c := &t.columns[f.of]; {
+		case c.beside && c.field == k:
+			b.texts[f.text].pack(&g.all[f.of].texts)
 		case c.beside:
-			b.putTexts(f.text, &g.all[f.of].texts)
+			b.texts[f.text].copy(b.texts[t.fields[c.field].text])
 		case c.field != k: // a copy
 			copy(b.column(f.Field, run.Count), g.all[f.of].data)
 		}
@@ -260,7 +262,7 @@ func (t *Table) compute(g *columns, rows int) error {
 func valuesOf(c *tableColumn, m *columnMemory, is sample.Type) column.Values {
 	switch {
 	case is.Kind == sample.Text:
-		return column.Values{Texts: column.Texts(m.texts)}
+		return column.Values{Texts: m.texts}
 	case c.beside:
 		return column.Values{Data: m.texts.Bytes}
 	}
@@ -295,13 +297,4 @@ func (t *Table) rowOf(g *columns, c *tableColumn, line int) int {
 		return row
 	}
 	return line / (in.size / of.InLine)
-}
-
-// putTexts sets a field of all rows. One string has the bytes of all of them.
-func (b *Batch) putTexts(field int, all *shard.Texts) {
-	whole, from := string(all.Bytes), 0
-	for row, end := range all.Ends {
-		*b.texts[field].at(row) = whole[from:end]
-		from = end
-	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/headrace/headrace/op/column"
 	"github.com/headrace/headrace/sample"
-	"github.com/headrace/headrace/shard"
 	"github.com/headrace/headrace/tensor"
 )
 
@@ -32,7 +31,7 @@ func TestLinesOfRows(t *testing.T) {
 		{"text", tableColumn{beside: true}, made(texts, 1, 8), []int{5, 5, 9}, []int{0, 1, 2}, []int{0, 1, 2}, nil},
 	} {
 		table := &Table{columns: []tableColumn{c.from, {Computed: Computed{Made: c.made, From: []int{0}}, beside: true}}}
-		g := &columns{all: []columnMemory{{texts: shard.Texts{Ends: c.ends}}, {}}}
+		g := &columns{all: []columnMemory{{texts: sample.Texts{Ends: c.ends}}, {}}}
 		for i, line := range c.lines {
 			if got := table.rowOf(g, &table.columns[1], line); got != c.rows[i] {
 				t.Errorf("%s: line %d is in row %d, want %d", c.name, line, got, c.rows[i])

@@ -32,22 +32,7 @@ type Column struct {
 // Values has the values of a field: of a sample, of a batch, or of the rows of one.
 type Values struct {
 	Data  []byte // of numbers, one after the other
-	Texts Texts  // of text
-}
-
-// Texts are texts one after the other.
-type Texts struct {
-	Bytes []byte
-	Ends  []int
-}
-
-// at is a text.
-func (t *Texts) at(i int) []byte {
-	from := 0
-	if i > 0 {
-		from = t.Ends[i-1]
-	}
-	return t.Bytes[from:t.Ends[i]]
+	Texts sample.Texts
 }
 
 // fill sets all of to. It allocates nothing.
@@ -63,7 +48,7 @@ type Bad struct {
 // Lines returns the number of lines that the values of From[0] are.
 func (c *Column) Lines(from []Values) int {
 	if c.In[0].Kind == sample.Text {
-		return len(from[0].Texts.Ends)
+		return from[0].Texts.Len()
 	}
 	return len(from[0].Data) / c.InLine
 }

@@ -168,7 +168,7 @@ func TestFillAllocatesNothing(t *testing.T) {
 	in := sample.Schema{{Name: "f", Type: sample.TensorType(tensor.Float32)}, {Name: "n", Type: sample.TensorType(tensor.Int64)},
 		{Name: "text", Type: sample.TextType}}
 	f, n := make([]byte, 4*1000), make([]byte, 8*1000)
-	texts := Texts{Bytes: make([]byte, 5*1000)}
+	texts := sample.Texts{Bytes: make([]byte, 5*1000)}
 	for i := range 1000 {
 		texts.Ends = append(texts.Ends, 5*(i+1))
 	}

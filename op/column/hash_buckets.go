@@ -55,9 +55,9 @@ func (h *HashBuckets) columns(in sample.Schema, batches bool) ([]Column, error) 
 func hashTexts(seed, buckets uint64) fill {
 	return func(to []byte, from []Values) *Bad {
 		texts := &from[0].Texts
-		dst := numbersOf[int64](to)[:len(texts.Ends)]
+		dst := numbersOf[int64](to)[:texts.Len()]
 		for i := range dst {
-			dst[i] = int64(xxh64(texts.at(i), seed) % buckets)
+			dst[i] = int64(xxh64(texts.At(i), seed) % buckets)
 		}
 		return nil
 	}

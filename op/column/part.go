@@ -135,7 +135,7 @@ func (g *given) valuesOf(v *record.Values, at record.Column, t sample.Type) Valu
 		}
 		text = text[len(text)-end:]
 	}
-	return Values{Texts: Texts{unsafe.Slice(unsafe.StringData(text), len(text)), g.ends}}
+	return Values{Texts: sample.Texts{Bytes: unsafe.Slice(unsafe.StringData(text), len(text)), Ends: g.ends}}
 }
 
 // shape returns the shape of the field. Extents that its type leaves open are those of

@@ -1,0 +1,71 @@
+package batch
+
+import (
+	"sync"
+
+	"github.com/headrace/headrace/sample"
+)
+
+// text is a field of text or objects of a batch: by rows, or, where columns were filled,
+// packed until somebody asks for a row. Nothing is done for each row then.
+type text struct {
+	rowValues[string]
+	mu     sync.Mutex
+	packed sample.Texts
+}
+
+func newText(rows int) *text { return &text{rowValues: rowValues[string]{rows: rows}} }
+
+// pack sets all rows. It takes the memory of all, and gives other memory for it.
+func (t *text) pack(all *sample.Texts) {
+	t.packed, *all = *all, t.packed
+	all.Reset()
+}
+
+// copy sets all rows to those of another field, which are packed.
+func (t *text) copy(of *text) {
+	t.packed.Bytes = append(t.packed.Bytes[:0], of.packed.Bytes...)
+	t.packed.Ends = append(t.packed.Ends[:0], of.packed.Ends...)
+}
+
+// unpack has a string for each row. One has the bytes of all of them.
+func (t *text) unpack() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	whole, from := string(t.packed.Bytes), 0
+	for row, end := range t.packed.Ends {
+		*t.at(row) = whole[from:end]
+		from = end
+	}
+	t.packed.Reset()
+}
+
+// first returns the values of the first rows, as that of rowValues does.
+func (t *text) first(rows int) []string {
+	t.unpack()
+	return t.rowValues.first(rows)
+}
+
+// take has a row be as one of another field is.
+func (t *text) take(row int, of *text, from int) {
+	t.unpack()
+	of.unpack()
+	t.rowValues.take(row, &of.rowValues, from)
+}
+
+// size returns how many bytes the first rows have.
+func (t *text) size(rows int) (n int) {
+	if t.packed.Len() > 0 {
+		return len(t.packed.Bytes)
+	}
+	for _, s := range t.rowValues.first(rows) {
+		n += len(s)
+	}
+	return n
+}
+
+// clear empties all rows.
+func (t *text) clear() {
+	t.rowValues.clear()
+	t.packed.Reset()
+}
