@@ -408,18 +408,25 @@ func (g *Gatherer) addKeys(to *sample.Texts, in, n int, of *index.Numbers) {
 
 // addKey adds the name of a sample for people.
 func (g *Gatherer) addKey(to *sample.Texts, in int, keyless bool) {
-	defer to.End()
-	if !keyless {
-		if of, err := g.numbers(g.at.shard); err == nil {
-			before := len(to.Bytes)
-			if to.Bytes, err = of.index.Key(in, to.Bytes); err == nil && len(to.Bytes) > before {
-				return
-			}
-			to.Bytes = to.Bytes[:before]
-		}
+	if keyless || !g.ownKey(to, in) {
+		to.Bytes = append(append(to.Bytes, g.r.d.names[g.at.shard]...), '[')
+		to.Bytes = append(strconv.AppendInt(to.Bytes, int64(in), 10), ']')
 	}
-	to.Bytes = append(append(to.Bytes, g.r.d.names[g.at.shard]...), '[')
-	to.Bytes = append(strconv.AppendInt(to.Bytes, int64(in), 10), ']')
+	to.End()
+}
+
+// ownKey appends the key of a sample; false: it has none.
+func (g *Gatherer) ownKey(to *sample.Texts, in int) bool {
+	of, err := g.numbers(g.at.shard)
+	if err != nil {
+		return false
+	}
+	before := len(to.Bytes)
+	if to.Bytes, err = of.index.Key(in, to.Bytes); err == nil && len(to.Bytes) > before {
+		return true
+	}
+	to.Bytes = to.Bytes[:before]
+	return false
 }
 
 // addNext adds a name with the number after that of the last name; false: it has more

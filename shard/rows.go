@@ -98,14 +98,35 @@ func (g *Gatherer) decode(shard, number int) (*rowBlock, error) {
 				b.data = nil // the row that is read says why
 				return b, nil
 			}
-			for j := range left {
-				copy(b.data[at+j*g.rows.size:][:size], column[j*size:])
-			}
+			interleave(b.data[at:], g.rows.size, column, size)
 			at += size
 		}
 		row += left
 	}
 	return b, nil
+}
+
+// interleave sets every stride bytes of dst to the next number of src, which has so many
+// bytes.
+func interleave(dst []byte, stride int, src []byte, size int) {
+	switch size {
+	case 8:
+		for j, v := range as[uint64](src) {
+			binary.NativeEndian.PutUint64(dst[j*stride:], v)
+		}
+	case 4:
+		for j, v := range as[uint32](src) {
+			binary.NativeEndian.PutUint32(dst[j*stride:], v)
+		}
+	case 2:
+		for j, v := range as[uint16](src) {
+			binary.NativeEndian.PutUint16(dst[j*stride:], v)
+		}
+	default:
+		for j, v := range src {
+			dst[j*stride] = v
+		}
+	}
 }
 
 // keep notes a block. Those that were not used for longest go if there are too many.

@@ -264,7 +264,7 @@ func (s *ShardSet) Columns(w *core.Env, columns []record.Column, near int64) (op
 		near = int64(min(float64(near)*float64(all)/float64(s.rows.Len()), float64(all)))
 	}
 	var rows *shard.Rows
-	if bytes := near * int64(s.reader.RowBytes(of)); bytes > 0 && s.Room != nil && s.Room(bytes) {
+	if bytes := 2 * near * int64(s.reader.RowBytes(of)); bytes > 0 && s.Room != nil && s.Room(bytes) {
 		rows = s.reader.Rows(of, bytes)
 	}
 	return func() (source.Gather, error) {
