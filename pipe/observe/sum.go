@@ -60,8 +60,9 @@ func (s Stats) FromFirst(ahead Stats) Stats {
 	for i, t := range s.Stages {
 		counters.AddClocks(&t, -1, ahead.Stages[i])
 		t.Ahead = t.In - later.Stages[i].In
-		if before := ahead.Stages[i]; t.InFlightPerWorker > 0 { // what was on its way to workers elsewhere was not done
-			t.Ahead = min(t.Ahead, before.Out+before.Lost+before.Skipped)
+		if t.InFlightPerWorker > 0 { // what was on its way to workers elsewhere was not done
+			before := ahead.Stages[i]
+			t.Ahead = min(t.Ahead, before.Out*t.perOut()+before.Lost+before.Skipped)
 		}
 		later.Stages[i] = t.WithTimes(t.Times)
 	}
@@ -69,6 +70,15 @@ func (s Stats) FromFirst(ahead Stats) Stats {
 		later.Queues[i].Puts, later.Queues[i].Gets = q.Puts, q.Gets
 	}
 	return later
+}
+
+// perOut returns how many items were taken for one that was given: more than one where a
+// batch is filled with them.
+func (t StageStats) perOut() int64 {
+	if t.Kind != "fill" || t.Out == 0 {
+		return 1
+	}
+	return (t.In - t.Lost - t.Skipped + t.Out - 1) / t.Out
 }
 
 func (t StageStats) plus(times int64, other StageStats) StageStats {

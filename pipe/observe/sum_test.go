@@ -138,6 +138,12 @@ func TestClocksFromTheFirst(t *testing.T) {
 	if s := now.FromFirst(ahead).Stages[0]; s.Ahead != 3 {
 		t.Errorf("%+v", s)
 	}
+	// Of batches, what is in those that were given is done.
+	of := StageStats{Kind: "fill", InFlightPerWorker: 2, In: 28, Out: 4, Lost: 1}
+	before := StageStats{Kind: "fill", InFlightPerWorker: 2, In: 18, Out: 2, Lost: 1}
+	if s := (Stats{Stages: []StageStats{of}}).FromFirst(Stats{Stages: []StageStats{before}}).Stages[0]; s.Ahead != 2*7+1 {
+		t.Errorf("%+v", s)
+	}
 }
 
 // Shares are parts of a life, and add up to it.

@@ -74,7 +74,7 @@ def test_a_bad_item_is_one_bad_sample(make, why):
     with hr.source(make()).batch(4).loader(epochs=1, on_error="skip") as loader:
         assert all_n(loader) == [n for n in range(21) if n != 7]
         (lost,) = loader.errors
-        assert (lost.key, lost.index, lost.stage) == ("7", 7, "read")
+        assert (lost.key, lost.index, lost.stage) == ("7", 7, "source+batch")
         assert re.search(why, lost.error)
     with hr.source(make()).batch(4).loader(epochs=1) as loader:
         got, error = end(loader)

@@ -335,10 +335,13 @@ func fills(p *Part, batch *recipe.Batches) bool {
 	return batch.Stacks()
 }
 
-// largeSample is from how many bytes on a sample is read straight into its batch. The
-// reading of smaller ones stays a stage of its own, so that its time is distinguished:
-// they are copied in no time.
-const largeSample = 64 << 10
+// A sample is read straight into its batch from so many bytes on, or where no array of it
+// has more than so many: many of those are read together. The reading of others stays a
+// stage of its own, so that its time is distinguished: they are copied in no time.
+const (
+	largeSample = 64 << 10
+	smallArray  = 4 << 10
+)
 
 // readsInto tells whether samples of an object are read into the batch that is after
 // them: of one for which nothing else is known of a sample, such as its name, before it
@@ -349,9 +352,10 @@ func readsInto(f *Flow, batch *recipe.Batches) bool {
 		return false
 	}
 	gives := object.Gives.Schema
-	size := int64(0)
+	size, small := int64(0), len(gives) > 0
 	for _, field := range gives {
 		if field.Type.Kind != sample.Tensor {
+			small = small && field.Type.Kind == sample.Text && field.Type.Shape == nil
 			continue
 		}
 		n, err := field.Type.Shape.Bytes(field.Type.DType)
@@ -359,8 +363,9 @@ func readsInto(f *Flow, batch *recipe.Batches) bool {
 			return false
 		}
 		size += n
+		small = small && n <= smallArray
 	}
-	return size >= largeSample
+	return size >= largeSample || small
 }
 
 // goOn joins a step on an image to the part that made it, or begins another one with the
