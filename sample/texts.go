@@ -24,7 +24,7 @@ func (t *Texts) Add(b []byte) {
 	t.End()
 }
 
-// End has what was appended to Bytes since the last end be one text.
+// End makes one text of the bytes appended to Bytes since the last end.
 func (t *Texts) End() { t.Ends = append(t.Ends, len(t.Bytes)) }
 
 // Reset empties t, and keeps its memory.

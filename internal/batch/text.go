@@ -6,8 +6,8 @@ import (
 	"github.com/headrace/headrace/sample"
 )
 
-// text is a field of text or objects of a batch: by rows, or, where columns were filled,
-// packed until somebody asks for a row. Nothing is done for each row then.
+// text is a field of text or objects of a batch: by rows, or, if columns were filled,
+// packed until a row is asked for. Nothing is done for each row then.
 type text struct {
 	rowValues[string]
 	mu     sync.Mutex

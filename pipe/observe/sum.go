@@ -72,7 +72,7 @@ func (s Stats) FromFirst(ahead Stats) Stats {
 	return later
 }
 
-// perOut returns how many items were taken for one that was given: more than one where a
+// perOut returns how many items were taken for one that was given: more than one if a
 // batch is filled with them.
 func (t StageStats) perOut() int64 {
 	if t.Kind != "fill" || t.Out == 0 {
