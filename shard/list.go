@@ -78,7 +78,7 @@ func (p place) exists(ctx context.Context, name string) (object, folder bool, er
 	if _, err := p.in.Stat(ctx, p.under(name)); err == nil {
 		return true, false, nil
 	} else if _, local := p.in.(store.Local); !local && !errors.Is(err, fs.ErrNotExist) {
-		return false, false, fmt.Errorf("%s%s: %w", p.scheme, name, err) // it may be there
+		return false, false, fmt.Errorf("%s: %w", store.Shown(p.scheme+name), err) // it may be there
 	}
 	folder, err = store.IsFolder(ctx, p.in, p.under(name))
 	return false, folder, err
@@ -122,6 +122,9 @@ func (l *lister) list(from []string) error {
 // something of this name.
 func (l *lister) expand(p place, name string) ([]string, error) {
 	object, folder, err := p.exists(l.ctx, name)
+	if errors.Is(err, fs.ErrPermission) && p.scheme != "" {
+		return expand(name) // without the right to list, missing names are denied, too
+	}
 	if err != nil || object || folder {
 		return []string{name}, err
 	}
@@ -130,6 +133,11 @@ func (l *lister) expand(p place, name string) ([]string, error) {
 
 // one adds what a name without braces stands for.
 func (l *lister) one(p place, name string) error {
+	if p.scheme != "" && isShard(name) {
+		// A request for each would take long; versions asks for all at once.
+		l.all = append(l.all, listed{in: p.in, path: name, key: store.Shown(p.scheme + name)})
+		return nil
+	}
 	object, folder, err := p.exists(l.ctx, name)
 	switch {
 	case err != nil:
@@ -150,8 +158,13 @@ func (l *lister) one(p place, name string) error {
 		}
 	}
 	// that it is missing is said with all others that are
-	l.all = append(l.all, listed{in: p.in, path: p.under(name), key: p.scheme + name})
+	l.all = append(l.all, listed{in: p.in, path: p.under(name), key: store.Shown(p.scheme + name)})
 	return nil
+}
+
+// isShard tells whether a name can only be that of one shard.
+func isShard(name string) bool {
+	return bySuffix(name) != nil && !strings.ContainsAny(name, "*?[") && !slices.Contains(describing(), path.Base(name))
 }
 
 func (l *lister) add(p place, t *store.Table) {

@@ -32,13 +32,18 @@ func listObjects(ctx context.Context, s Store, named, text string, suffixes []st
 	// Without wildcards it is the name of an object or a folder. A store has no folders
 	// to ask for, so the object is tried first.
 	_, unlisted := s.(Unlisted)
+	told := Shown(named)
+	if unlisted {
+		told, _, _ = strings.Cut(told, "?")
+	}
 	if (unlisted || !hasWildcard(text)) && text != "" && !strings.HasSuffix(text, "/") {
 		switch o, err := s.Stat(ctx, text); {
 		case err == nil:
 			err = add(o.Name)
 			return b.table(), err
-		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNotRegular):
-			return nil, fmt.Errorf("store: list %q: %w", named, err)
+		case unlisted && !strings.ContainsAny(text, "*["), // a ? begins a query
+			!errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNotRegular):
+			return nil, fmt.Errorf("store: list %q: %w", told, err)
 		}
 	}
 
@@ -58,7 +63,7 @@ func listObjects(ctx context.Context, s Store, named, text string, suffixes []st
 			err = add(o.Name)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("store: list %q: %w", named, err)
+			return nil, fmt.Errorf("store: list %q: %w", told, err)
 		}
 	}
 	switch {

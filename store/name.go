@@ -85,12 +85,16 @@ func unknown(scheme, name string) error {
 	}
 	return fmt.Errorf("%w: %q: %s:// names cannot be read or written here, only paths and %s: "+
 		"copy the data to a disk or mount it, and give that path",
-		ErrScheme, shown(name), scheme, strings.Join(known, ", "))
+		ErrScheme, Shown(name), scheme, strings.Join(known, ", "))
 }
 
-// shown returns a name without the password and the query of a URL, which may be secret.
-func shown(name string) string {
-	scheme, rest, _ := Scheme(name)
+// Shown returns a name as messages have it: without the password and the query of a URL,
+// which may be secret. Paths stay as they are.
+func Shown(name string) string {
+	scheme, rest, ok := Scheme(name)
+	if !ok {
+		return name
+	}
 	host, object, slash := strings.Cut(rest, "/")
 	if at := strings.LastIndexByte(host, '@'); at >= 0 {
 		host = "…" + host[at:]

@@ -21,7 +21,7 @@ type remote struct {
 }
 
 func openRemote(ctx context.Context, in Store, name, object string, most int64) (File, error) {
-	r := &remote{ctx: ctx, in: in, name: shown(name)}
+	r := &remote{ctx: ctx, in: in, name: Shown(name)}
 	if object == "" || strings.HasSuffix(object, "/") {
 		return File{}, fmt.Errorf("store: read %q: %w but a folder", r.name, ErrNotRegular)
 	}

@@ -64,7 +64,7 @@ func WriterOf(name string) (w Writer, object string, err error) {
 	w, ok := in.(Writer)
 	if !ok {
 		return nil, "", fmt.Errorf("%w: %q: its store takes no objects: write to a folder of this machine, and copy it",
-			ErrReadOnly, shown(name))
+			ErrReadOnly, Shown(name))
 	}
 	return w, object, nil
 }

@@ -30,7 +30,8 @@ func Store(ctx context.Context, name string) Report {
 	}
 
 	o, took, err := timed(func() (store.Object, error) { return in.Stat(ctx, object) })
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrNotRegular) {
+	_, unlisted := in.(store.Unlisted)
+	if missing := errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrNotRegular); missing && !unlisted {
 		o, took, err = timed(func() (store.Object, error) { return firstBelow(ctx, in, object) })
 		e.reach("listing", fmt.Sprintf("the first object is %q", o.Name), err, took)
 	} else {
@@ -68,9 +69,6 @@ func firstBelow(ctx context.Context, in store.Store, name string) (store.Object,
 		prefix = ""
 	}
 	for o, err := range in.Objects(ctx, prefix) {
-		if errors.Is(err, store.ErrNoListing) {
-			break // the object is missing, and nothing else can be said
-		}
 		return o, err
 	}
 	return store.Object{}, fmt.Errorf("%w: there is neither an object of this name nor one below it", fs.ErrNotExist)

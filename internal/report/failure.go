@@ -12,6 +12,7 @@ import (
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/store"
 )
 
 // Failure tells in lines of an error that has ended a run: which sample, and why; then
@@ -28,7 +29,8 @@ func Failure(err error) string {
 	if !found || !about {
 		return err.Error()
 	}
-	key := strconv.Quote(bad.Key) // which may hold any bytes, line breaks too
+	name := store.Shown(bad.Key)
+	key := strconv.Quote(name) // which may hold any bytes, line breaks too
 	key = key[1 : len(key)-1]
 	where := fmt.Sprintf("in %s, epoch %d, position %d", cmp.Or(Step(err), stage.Stage), stage.Epoch, stage.Pos)
 	if bad.Output != "" {
@@ -48,7 +50,7 @@ func Failure(err error) string {
 	if more != "" {
 		more = "\n" + more
 	}
-	return fmt.Sprintf("%s%s: %s\n  %s%s", before, key, ofFile(cause, bad.Key), where, more)
+	return fmt.Sprintf("%s%s: %s\n  %s%s", before, key, ofFile(cause, name), where, more)
 }
 
 var (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pathlib
 import subprocess
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -95,6 +96,15 @@ def test_shards(form: str, data: pathlib.Path, web: WebServer) -> None:
     assert got == want
 
 
+def test_braces_need_no_listing(web: WebServer) -> None:
+    """A service may deny names that it does not have. A shard is asked for twice: its version, and its headers."""
+    web.fault = lambda handler: "{" in handler.name and handler.refuse(403)
+    with images(hr.read(web.url + "/{000..003}.tar")) as loader:
+        assert sum(len(batch["key"]) for batch in loader) == 16
+        opened = Counter(name for name in web.requests.elements() if name.endswith(".tar"))
+    assert opened["001.tar"] < 40, opened
+
+
 def test_a_state_goes_on(data: pathlib.Path, web: WebServer) -> None:
     def loader(place: str) -> hr.Loader:
         return images(hr.read(place + "/{000..003}.tar"))
@@ -139,6 +149,10 @@ def test_commands(data: pathlib.Path, web: WebServer, tmp_path: pathlib.Path) ->
     recipe.write_text("headrace: 1\nsteps:\n" + steps)
     done = command("run", str(recipe), **cache)
     assert "16 samples" in done.stdout + done.stderr
+    assert "bytes, version" in command("doctor", web.url + "/000.tar").stdout
+    missing = command("doctor", web.url + "/none.tar")
+    assert missing.returncode == 1
+    assert "answers 404 Not Found" in " ".join(missing.stdout.split())
     beside = command("index", web.url + "/{000..003}.tar", "--beside", "--force", **cache)
     assert beside.returncode != 0
     assert "its store takes no objects" in beside.stderr
@@ -162,6 +176,25 @@ def test_errors_say_what_to_do(web: WebServer) -> None:
         hr.io.load_image(web.url + "/cat/0.png?signature=SECRET")
     assert "SECRET" not in str(denied.value)
     assert sum(web.requests.values()) < 30, "denied access stops at once"
+
+
+def test_signed_urls_are_shown_without_their_signature(data: pathlib.Path, web: WebServer) -> None:
+    def signed(name: str) -> str:
+        return f"{web.url}/{name}?signature=SECRET"
+
+    with images(hr.files([signed("cat/0.png"), signed("cat/1.png")], label="parent")) as loader:
+        assert next(iter(loader))["image"].shape == (2, 16, 16, 3)
+    for door in (
+        lambda: list(images(hr.files([signed("a.wav")]))),
+        lambda: list(images(hr.files([signed("none.png")]))),
+        lambda: hr.files(signed("none.png")).decode_image().resize((8, 8)).batch(1).loader(),
+        lambda: hr.read(signed("none.tar")).batch(1).loader(),
+        lambda: hr.io.load_image(signed("a.wav")),
+        lambda: hr.io.video_info(signed("none.mp4")),
+    ):
+        with pytest.raises(HeadraceError) as refused:
+            door()
+        assert "SECRET" not in str(refused.value)
 
 
 def test_a_server_that_fails_now_and_then(data: pathlib.Path, web: WebServer) -> None:

@@ -31,6 +31,7 @@ class WebServer:
 
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), Bound)
         self._http.daemon_threads = False
+        self._http.handle_error = lambda *_: None  # type: ignore[method-assign]  # of answers that nobody waits for
         self.url = f"http://127.0.0.1:{self._http.server_port}"
 
     def __enter__(self) -> WebServer:

@@ -56,8 +56,9 @@ def moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def put(url: str, key: str, content: bytes | None) -> None:
+    headers = {"Authorization": "AWS x:y", "Content-Type": "application/octet-stream"}  # or moto reads a form
     where = f"{url}/{urllib.parse.quote(key)}"
-    urllib.request.urlopen(urllib.request.Request(where, content, method="PUT", headers={"Authorization": "AWS x:y"})).close()
+    urllib.request.urlopen(urllib.request.Request(where, content, method="PUT", headers=headers)).close()
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +136,10 @@ def test_commands(bucket: str, tmp_path: pathlib.Path, monkeypatch: pytest.Monke
     assert "16 samples in 4 shards" in command("inspect", bucket + "/*.tar")[1]
     assert "16 samples, 4 shards of tar" in command("index", bucket + "/*.tar")[1]
     assert f'"{bucket}/cat/0.png"' in command("list", bucket + "/cat/*.png")[1]
+    code, told = command("doctor", bucket)
+    assert code == 0, told
+    for fact in ("credentials  AWS_ACCESS_KEY_ID", "000.tar", "the first"):
+        assert fact in told, told
     (tmp_path / "r.yaml").write_text(
         f"headrace: 1\nsteps:\n  - files: {{pattern: '{bucket}'}}\n  - decode_image\n  - resize: {{size: [8, 8]}}\n  - batch: {{size: 4}}\n"
     )
@@ -155,5 +160,5 @@ def test_what_cannot_be_read_is_said_before_anything_starts(bucket: str, moto: s
         assert SECRET not in str(refused.value)
     with pytest.raises(FileNotFoundError, match="answers 404"):
         hr.io.load_image(bucket + "/none.png")
-    with pytest.raises(HeadraceError, match=r"005\.tar"):
+    with pytest.raises(HeadraceError, match=r"004\.tar.*answers 404 Not Found \(and so are 2 of 3 shards\)"):
         hr.read(bucket + "/{003..005}.tar").batch(1).loader()

@@ -110,11 +110,15 @@ func TestThroughPackageStore(t *testing.T) {
 	if err != nil || table.Len() != 1 || table.Path(0) != at {
 		t.Errorf("%v, %v", table, err)
 	}
-	for _, pattern := range []string{"/*.jpg", "/", "/none", "/dir/"} {
+	for _, pattern := range []string{"/*.jpg", "/", "/dir/"} {
 		_, err := store.List(t.Context(), "", "http://"+host+pattern, []string{".jpg"})
 		if !errors.Is(err, store.ErrNoListing) || !strings.Contains(err.Error(), "name each file") {
 			t.Errorf("%s: %v", pattern, err)
 		}
+	}
+	_, err = store.List(t.Context(), "", "http://"+host+"/none?signature=secret", nil)
+	if !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "secret") {
+		t.Error(err)
 	}
 	if folder, err := store.HasFolder(t.Context(), "http://"+host+"/dir"); folder || err != nil {
 		t.Errorf("%v, %v", folder, err)
