@@ -12,7 +12,7 @@ import pytest
 import torch.utils.data
 
 import headrace as hr
-from conftest import SOURCES
+from conftest import SOURCES, some
 from headrace._client.program import find_program
 
 TORCH = """
@@ -64,7 +64,7 @@ def ratio(text):
     return float(found[1]) if found else 1.0
 
 
-@pytest.mark.parametrize("numbers", [{}, {"workers": 1}, {"workers": 1, "context": "spawn"}])
+@pytest.mark.parametrize("numbers", some([{"workers": 1}, {}, {"workers": 1, "context": "spawn"}], 1))
 def test_a_program_that_waits_for_its_loader(tmp_path, numbers):
     done = explain(tmp_path, program(TORCH, sample=0.005, step=0.002, **numbers), "--lr", "0.1")
     assert done.returncode == 0, done.stdout + done.stderr
