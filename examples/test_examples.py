@@ -18,6 +18,8 @@ import threading
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
@@ -139,6 +141,39 @@ def test_transcription(folder: pathlib.Path, words: pathlib.Path) -> None:
     out = run(folder, str(HERE / "transcription.py"), "said.tsv").splitlines()
     assert out[-1].startswith("36 recordings, ")
     assert len(out) >= 10
+
+
+def test_two_tower(folder: pathlib.Path) -> None:
+    """Users of four kinds click items of their own kind."""
+    draw = np.random.default_rng(0)
+    user, item = draw.integers(0, 200, 4000), draw.integers(0, 100, 4000)
+    item += user % 4 - item % 4
+    age = [None if k % 10 == 0 else 20 + u % 50 for k, u in enumerate(user.tolist())]
+    clicks = pa.table({
+        "user": [f"u{n}" for n in user], "item": [f"item {n}" for n in item],
+        "age": pa.array(age, pa.int32()), "price": 1.5 + item % 9,
+    })  # fmt: skip
+    pq.write_table(clicks, folder / "clicks.parquet")
+    last = run(folder, str(HERE / "two_tower.py"), "clicks.parquet", "6").splitlines()[-1]
+    assert re.match(r"epoch 5: loss \d", last)
+    assert int(re.findall(r"(\d+)% right", last)[0]) > 75, last  # by chance 50
+
+
+def test_robot_windows(folder: pathlib.Path) -> None:
+    """A robot whose action is to follow a curve that its last two states foretell."""
+    for number in range(2):
+        t = np.concatenate([np.arange(60) / 10 for _ in range(5)])
+        curve = np.stack([np.sin(t + number + k) for k in range(3)], 1).astype(np.float32)
+        episodes = pa.table({
+            "episode_index": np.repeat(np.arange(5) + 5 * number, 60), "timestamp": t.astype(np.float32),
+            "observation.state": pa.FixedSizeListArray.from_arrays(curve.ravel(), 3),
+            "action": pa.FixedSizeListArray.from_arrays(curve[:, :2].ravel() / 2, 2),
+        })  # fmt: skip
+        pq.write_table(episodes, folder / f"episodes-{number}.parquet")
+    said = run(folder, str(HERE / "robot_windows.py"), "episodes-0.parquet", "episodes-1.parquet", "12")
+    losses = [float(line.partition("loss ")[2]) for line in said.splitlines()]
+    assert len(losses) == 12
+    assert losses[-1] < 0.01 < losses[0]
 
 
 def test_train_torch(folder: pathlib.Path) -> None:

@@ -145,6 +145,7 @@ PAGES = [
     "run.md",
     "recipes.md",
     "your-data.md",
+    "tables.md",
     "batches.md",
     "audio.md",
     "video.md",

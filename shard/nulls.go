@@ -168,3 +168,17 @@ func (r *Reader) value(p *Place, k int, buf []byte) error {
 	}
 	return err
 }
+
+// Null returns the value of a column that samples without one have: of arrays, that of
+// each number.
+func (r *Reader) Null(k int) (Value, error) {
+	switch c := &r.columns[k]; {
+	case c.filled:
+		return c.null, nil
+	case c.Type.Kind == sample.Tensor && isFloat(c.Type.DType):
+		b, err := appendNull(nil, c.Type.DType)
+		return Value{Bytes: b}, err
+	default:
+		return Value{}, c.needsOne()
+	}
+}

@@ -222,21 +222,21 @@ func (d drawer) known(t *rapid.T, typ reflect.Type, steps int) any {
 		return several(some(0, 1, 3, 30), path)
 	case input.Shards:
 		return input.Shards(several(some(0, 1, 3), path))
+	case input.Windows:
+		return input.Windows(several(some(0, 1, 3), func() input.Window {
+			offsets := rapid.SliceOfN(rapid.Float64Range(-9, 9), 0, 4).Draw(t, "offsets")
+			return input.Window{Field: strings.ToValidUTF8(Text(t), ""), Offsets: offsets}
+		}))
 	case input.FieldsFrom:
-		return input.FieldsFrom(several(some(0, 1, 3), func() input.FieldFrom {
-			f := input.FieldFrom{Name: strings.ToValidUTF8(Text(t), ""), From: strings.ToValidUTF8(Text(t), "")}
-			if of := gives(t).Schema; len(of) > 0 {
-				f.Type = of[0].Type
+		return fieldsFrom(t, some(0, 1, 3))
+	case input.Lookups:
+		return input.Lookups(several(some(0, 1, 3), func() input.Lookup {
+			l := input.Lookup{Field: strings.ToValidUTF8(Text(t), ""), From: path(), Key: strings.ToValidUTF8(Text(t), "")}
+			if rapid.Bool().Draw(t, "fields") {
+				l.Fields = fieldsFrom(t, some(1, 3))
 			}
-			switch rapid.IntRange(0, 3).Draw(t, "null") {
-			case 0:
-				f.Null = &shard.Null{Text: strings.ToValidUTF8(Text(t), ""), Quoted: true}
-			case 1:
-				f.Null = &shard.Null{Text: rapid.SampledFrom([]string{"0", "-1.5", "true", "[]", "1000000000"}).Draw(t, "value")}
-			case 2:
-				f.Type, f.IsNull = sample.Type{}, true
-			}
-			return f
+			l.Missing = rapid.SampledFrom([]string{"", "null"}).Draw(t, "missing")
+			return l
 		}))
 	case []input.Pair:
 		return several(some(0, 1, 20), func() input.Pair { return input.Pair{Path: path(), Label: rapid.Int64().Draw(t, "label")} })
@@ -341,4 +341,23 @@ func several[T any](n int, draw func() T) []T {
 		all[i] = draw()
 	}
 	return all
+}
+
+// fieldsFrom draws fields of shards.
+func fieldsFrom(t *rapid.T, n int) input.FieldsFrom {
+	return input.FieldsFrom(several(n, func() input.FieldFrom {
+		f := input.FieldFrom{Name: strings.ToValidUTF8(Text(t), ""), From: strings.ToValidUTF8(Text(t), "")}
+		if of := gives(t).Schema; len(of) > 0 {
+			f.Type = of[0].Type
+		}
+		switch rapid.IntRange(0, 3).Draw(t, "null") {
+		case 0:
+			f.Null = &shard.Null{Text: strings.ToValidUTF8(Text(t), ""), Quoted: true}
+		case 1:
+			f.Null = &shard.Null{Text: rapid.SampledFrom([]string{"0", "-1.5", "true", "[]", "1000000000"}).Draw(t, "value")}
+		case 2:
+			f.Type, f.IsNull = sample.Type{}, true
+		}
+		return f
+	}))
 }

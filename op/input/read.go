@@ -9,6 +9,7 @@ import (
 	"io"
 	"path"
 	"reflect"
+	"slices"
 
 	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/jsonschema"
@@ -27,6 +28,10 @@ type ReadShards struct {
 	From     Shards       `json:"from,omitzero" required:"true" example:"\"train-{000000..001281}.tar\""`
 	Fields   FieldsFrom   `json:"fields,omitzero" example:"{\"bytes\": \"jpg\", \"label\": \"cls\"}"`
 	Rows     string       `json:"rows,omitempty" example:"\"age > 3 and country in ('de', 'fr')\""`
+	Window   Windows      `json:"window,omitzero" example:"{\"action\": [0, 1, 2]}"`
+	Group    string       `json:"group,omitempty" example:"episode_index"`
+	Time     string       `json:"time,omitempty" example:"timestamp" doc:"a column of times: offsets of window are seconds then"`
+	Lookup   Lookups      `json:"lookup,omitzero" example:"{\"item\": \"items.parquet\"}"`
 	Format   string       `json:"format,omitempty" example:"tar" doc:"the files' format; by default told from their contents or names"`
 	Errors   string       `json:"errors,omitempty" choices:"strict,replace"`
 	Root     recipe.Path  `json:"root,omitempty" doc:"where relative names start; by default the engine's current directory"`
@@ -44,6 +49,11 @@ func (*ReadShards) Docs() map[string]string {
 			"By default everything; in tar files images are \"bytes\" then, and cls is \"label\"",
 		"rows": "which samples come: those of which an expression about columns is true, such as " +
 			"age > 3 and country in ('de', 'fr')",
+		"window": "fields of which a sample has the values of several rows: offsets from its own row, in rows, or in " +
+			"seconds of time. What is beyond the group is its first or last row, and true in 'action_is_pad'",
+		"group": "a column that neighbours of one window have alike; by default each file is by itself",
+		"lookup": "small tables that samples are joined with: by the field with keys, a file, or an object with from, and maybe " +
+			"key, the table's column of keys; fields; and missing: 'null', for keys that the table does not have",
 		"errors": "text that is not UTF-8: strict, the default: bad samples; replace: U+FFFD, as in Python",
 		"gives":  "the fields' types, if known without reading the files; by default read from them",
 	}
@@ -78,7 +88,12 @@ func (r ReadShards) Identity(recipe.Recipe) recipe.Args {
 	if e, err := where.Parse(r.Rows); err == nil { // blanks and quotes do not matter
 		r.Rows = e.String()
 	}
-	return &ReadShards{From: names, Fields: r.Fields, Rows: r.Rows, Format: r.Format, Errors: r.Errors, MaxBytes: r.MaxBytes}
+	tables := slices.Clone(r.Lookup)
+	for i := range tables {
+		tables[i].From = recipe.Path(path.Base(string(tables[i].From)))
+	}
+	return &ReadShards{From: names, Fields: r.Fields, Rows: r.Rows, Window: r.Window, Group: r.Group, Time: r.Time, Lookup: tables,
+		Format: r.Format, Errors: r.Errors, MaxBytes: r.MaxBytes}
 }
 
 // Check implements [recipe.Args]. The schema is nil before the files are read.
@@ -90,6 +105,12 @@ func (r *ReadShards) Check(sample.Schema) (sample.Schema, error) {
 	if r.Rows != "" {
 		if _, err := where.Parse(r.Rows); err != nil {
 			errs = append(errs, recipe.Wrong("rows", "%w", err))
+		}
+	}
+	errs = append(errs, r.Window.Check(r.Time != ""), r.Lookup.Check())
+	for name, of := range map[string]string{"group": r.Group, "time": r.Time} {
+		if of != "" && r.Window == nil {
+			errs = append(errs, recipe.Wrong(name, "is %q, and has a meaning for windows alone: add window={…}", of))
 		}
 	}
 	if r.MaxBytes < 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -20,7 +21,9 @@ import (
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/shard"
+	"github.com/headrace/headrace/shard/lookup"
 	"github.com/headrace/headrace/shard/where"
+	"github.com/headrace/headrace/shard/window"
 	"github.com/headrace/headrace/tensor"
 )
 
@@ -30,10 +33,12 @@ type ShardSet struct {
 	Room func(bytes int64) bool // reserves memory for decoded rows, if there is so much; nil: there is none
 
 	args    *ReadShards
-	rows    *order.Members // that come; nil: all
-	columns []shard.Column
-	reader  *shard.Reader
-	at      []record.Column // of columns
+	rows    *order.Members  // that come; nil: all
+	windows windowFields    // fields of several rows
+	joins   joins           // fields of other tables
+	plain   []int           // all other fields
+	reader  *shard.Reader   // of these
+	at      []record.Column // of the fields
 	name    record.Column   // of the key
 	places  sync.Pool       // of *shard.Place
 }
@@ -63,7 +68,7 @@ func openShards(ctx context.Context, args *ReadShards, o shard.Options) (*ShardS
 		set.Close()
 		return nil, err
 	}
-	if err := s.choose(ctx); err != nil {
+	if err := s.choose(ctx, o); err != nil {
 		set.Close()
 		return nil, err
 	}
@@ -99,7 +104,7 @@ func (s *ShardSet) lacks(ctx context.Context, name string) (bool, error) {
 }
 
 // choose settles which fields are read, and as what.
-func (s *ShardSet) choose(ctx context.Context) error {
+func (s *ShardSet) choose(ctx context.Context, o shard.Options) error {
 	fields := s.args.Fields
 	if fields == nil {
 		var err error
@@ -109,22 +114,37 @@ func (s *ShardSet) choose(ctx context.Context) error {
 		}
 	}
 
-	for _, f := range fields {
-		s.columns = append(s.columns, f.Column())
-	}
 	var err error
+	if s.windows, err = s.args.openWindows(ctx, s.Set, fields); err != nil {
+		return err
+	}
+	var columns []shard.Column
+	for i, f := range fields {
+		if w, _ := s.windows.find(i); w == nil {
+			columns, s.plain = append(columns, f.Column()), append(s.plain, i)
+		}
+	}
 	selected := s.Set.Select
 	// If all fields are wanted, a record with another one is an error, too.
-	if s.args.Fields == nil {
+	if s.args.Fields == nil && s.windows == nil {
 		selected = s.Set.SelectAll
 	}
-	if s.reader, err = selected(ctx, s.columns...); err != nil {
+	if s.reader, err = selected(ctx, columns...); err != nil {
 		return err
 	}
 	said := s.args.Gives.Schema
 	s.args.Gives.Schema = nil
-	for i, t := range s.reader.Types() {
-		name := fields[i].Name
+	types := make([]sample.Type, len(fields))
+	for k, t := range s.reader.Types() {
+		types[s.plain[k]] = t
+	}
+	types, names := s.windows.types(types, fields.Names())
+	if s.joins, err = s.args.openJoins(ctx, s.Set, fields, names, o); err != nil {
+		return err
+	}
+	types, names = s.joins.types(types, names)
+	for i, t := range types {
+		name := names[i]
 		if k := said.Find(name); k >= 0 && !said[k].Type.Equal(t) {
 			return fmt.Errorf("%w: gives says that %q is %v, and in the files it is %v", shard.ErrNoField, name, said[k].Type, t)
 		}
@@ -149,7 +169,15 @@ func (s *ShardSet) Chosen() source.Selection {
 
 // Blocks are where blocks of neighbours begin, of at least so many samples; nil: any
 // sample is read by itself.
-func (s *ShardSet) Blocks(least int64) ([]int64, error) { return s.reader.Blocks(least) }
+func (s *ShardSet) Blocks(least int64) (starts []int64, err error) {
+	starts, err = s.reader.Blocks(least)
+	for _, w := range s.windows {
+		if starts == nil && err == nil {
+			starts, err = w.Blocks(least)
+		}
+	}
+	return starts, err
+}
 
 // Key implements [source.Contents]: it is the sample's name in its shard.
 func (s *ShardSet) Key(index int64) string { return s.Set.Key(index) }
@@ -176,14 +204,23 @@ func (s *ShardSet) Close() { s.Set.Close() }
 
 // Again implements [source.Found].
 func (s *ShardSet) Again() source.Contents {
-	return &ShardSet{Set: s.Set, args: s.args, rows: s.rows, columns: s.columns, reader: s.reader}
+	return &ShardSet{Set: s.Set, args: s.args, rows: s.rows, windows: s.windows, joins: s.joins, plain: s.plain, reader: s.reader}
 }
 
-// Digest implements [source.Digested].
-func (s *ShardSet) Digest() string { return s.Set.Digest() }
+// Digest implements [source.Digested]. Those of tables that are looked up follow.
+func (s *ShardSet) Digest() string { return s.Set.Digest() + s.joins.digest() }
 
 // Changed implements [source.Digested].
-func (s *ShardSet) Changed(was string) error { return s.Set.Changed(was) }
+func (s *ShardSet) Changed(was string) error {
+	own, tables, _ := strings.Cut(was, lookedUp)
+	if err := s.Set.Changed(own); err != nil {
+		return err
+	}
+	if now := s.joins.digest(); now != "" && now != lookedUp+tables {
+		return fmt.Errorf("%w: a table of lookup is another one now", shard.ErrChanged)
+	}
+	return nil
+}
 
 // ForBlocks is why bytes are reserved for what compressed shards have in common.
 const ForBlocks budget.Purpose = "unpacked blocks"
@@ -209,31 +246,53 @@ func (s *ShardSet) read(ctx context.Context, w *core.Env, it *record.Record) (in
 	if err := s.reader.Locate(it.ID.Index, p); err != nil {
 		return 0, err
 	}
-	if p.Bytes > s.args.MaxBytes {
-		return 0, shard.TooLarge(p.Bytes, s.args.MaxBytes)
+	own := (p.Bytes + 7) &^ 7
+	bytes := own + s.windows.room()
+	if bytes > s.args.MaxBytes {
+		return 0, shard.TooLarge(bytes, s.args.MaxBytes)
 	}
 
 	var err error
 	lane, of := it.Lane()
-	if it.Content, err = lane.Acquire(ctx, w.Age(of), core.ForFiles, p.Bytes); err != nil {
+	if it.Content, err = lane.Acquire(ctx, w.Age(of), core.ForFiles, bytes); err != nil {
 		return 0, err
 	}
 	if it.Limited {
 		defer context.AfterFunc(ctx, it.Content.Park)()
 	}
 	v := w.Blank(it)
-	buffer := v.Borrow(&w.Files, int(p.Bytes))
-	values, n, err := s.reader.Read(ctx, p, *buffer)
+	buffer := v.Borrow(&w.Files, int(bytes))
+	values, n, err := s.reader.Read(ctx, p, (*buffer)[:p.Bytes])
 	if err != nil {
 		return n, err
 	}
-	atomic.AddInt64(&w.Counts.Shards.Read, n)
 	used := int64(0)
-	for i := range values {
-		used += int64(len(values[i].Bytes))
+	for i, value := range values {
+		used += int64(len(value.Bytes))
+		s.put(w, v, *buffer, s.plain[i], value)
 	}
+	room := (*buffer)[own:]
+	for _, f := range s.windows {
+		value, mask, more, err := f.Read(ctx, it.ID.Index, room)
+		if n += more; err != nil {
+			return n, err
+		}
+		used += int64(len(value.Bytes) + len(mask.Bytes))
+		s.put(w, v, *buffer, f.field, value)
+		s.put(w, v, *buffer, f.pad, mask)
+		room = room[f.Room():]
+	}
+	for _, j := range s.joins {
+		row, more, err := j.Row(ctx, it.ID.Index)
+		if n += more; err != nil {
+			return n, err
+		}
+		for k := range j.names {
+			s.put(w, v, *buffer, j.first+k, j.Value(k, row))
+		}
+	}
+	atomic.AddInt64(&w.Counts.Shards.Read, n)
 	atomic.AddInt64(&w.Counts.Shards.Used, used)
-	s.put(w, v, *buffer, values)
 	if s.name.Kind != 0 {
 		v.Texts[s.name.At] = it.Key
 	}
@@ -245,20 +304,30 @@ func (s *ShardSet) read(ctx context.Context, w *core.Env, it *record.Record) (in
 func (s *ShardSet) Size(index int64) (bytes int64, known bool) {
 	var p shard.Place
 	err := s.reader.Locate(index, &p)
-	return p.Bytes, err == nil
+	return p.Bytes + s.windows.room(), err == nil
 }
 
 // Columns implements [source.Table].
 func (s *ShardSet) Columns(w *core.Env, columns []record.Column, near int64) (open func() (source.Gather, error), waits bool) {
-	var of []int
-	for _, at := range columns {
+	var of, to []int // columns of the reader, and which of the columns they are
+	var around window.Columns
+	found := make([][]lookup.Column, len(s.joins))
+	for i, at := range columns {
 		k := slices.Index(s.at, at)
-		if at == s.name {
-			k = shard.Keys
-		} else if k < 0 {
+		f, pad := s.windows.find(k)
+		table, column := s.joins.find(k)
+		switch {
+		case at == s.name:
+			of, to = append(of, shard.Keys), append(to, i)
+		case k < 0:
 			return nil, false
+		case f != nil:
+			around = into(around, f, pad, i)
+		case table >= 0:
+			found[table] = append(found[table], lookup.Column{Of: column, To: i})
+		default:
+			of, to = append(of, slices.Index(s.plain, k)), append(to, i)
 		}
-		of = append(of, k)
 	}
 	if all := s.Set.Len(); s.rows != nil && near > 0 { // there are others between those that come
 		near = int64(min(float64(near)*float64(all)/float64(s.rows.Len()), float64(all)))
@@ -272,8 +341,29 @@ func (s *ShardSet) Columns(w *core.Env, columns []record.Column, near int64) (op
 		if err != nil {
 			return nil, err
 		}
+		others, err := s.joins.open(found)
+		if err != nil {
+			return nil, err
+		}
+		windows, err := around.Open()
+		if err != nil {
+			return nil, err
+		}
+		others = append(others, windows)
+		own := make([]shard.Target, len(of))
 		return func(ctx context.Context, samples []int64, into []shard.Target) error {
-			n, err := g.Gather(ctx, samples, into)
+			for k, i := range to {
+				own[k] = into[i]
+			}
+			n, err := g.Gather(ctx, samples, own)
+			for _, more := range others {
+				if err != nil {
+					break
+				}
+				var read int64
+				read, err = more(ctx, samples, into)
+				n += read
+			}
 			if errors.Is(err, shard.ErrChanged) {
 				err = pipe.Fatal(err) // what was indexed is not there any more
 			}
@@ -284,34 +374,32 @@ func (s *ShardSet) Columns(w *core.Env, columns []record.Column, near int64) (op
 			}
 			return err
 		}, nil
-	}, !s.reader.Indexed(of)
+	}, !s.reader.Indexed(of) || !around.Indexed() || !s.joins.indexed(found)
 }
 
-// put gives columns their values. Those that stay in memory of their own are in the
-// buffer, or copied into such.
-func (s *ShardSet) put(w *core.Env, v *record.Values, buffer []byte, values []shard.Value) {
+// put gives a field its value. What stays in memory of its own is in the buffer, or
+// copied into such.
+func (s *ShardSet) put(w *core.Env, v *record.Values, buffer []byte, field int, value shard.Value) {
 	own := func(b []byte) []byte {
 		if len(b) == 0 || record.Overlap(buffer, b) {
 			return slices.Clip(b)
 		}
 		return w.Copied(v, b)
 	}
-	for i, value := range values {
-		switch at := s.at[i]; at.Kind {
-		case record.Numbers:
-			copy(v.Numbers[at.At:][:at.Size], value.Bytes)
-		case record.Texts:
-			v.Texts[at.At] = string(value.Bytes)
-		case record.Bytes:
-			v.Bytes[at.At] = own(value.Bytes)
-		case record.Images:
-			f := recipe.ImageForm(sample.Type{Kind: sample.Tensor, DType: s.args.Gives.Schema[i].Type.DType,
-				Shape: tensor.Shape(value.Shape), Axes: "HWC"[:len(value.Shape)]})
-			pixels := v.NewImage(&w.Images, f) // which has room after its end
-			copy(pixels.Data, value.Bytes)
-			v.Images[at.At] = pixels
-		case record.Arrays:
-			v.Arrays[at.At] = record.Array{Shape: tensor.Shape(value.Shape), Data: own(value.Bytes)}
-		}
+	switch at := s.at[field]; at.Kind {
+	case record.Numbers:
+		copy(v.Numbers[at.At:][:at.Size], value.Bytes)
+	case record.Texts:
+		v.Texts[at.At] = string(value.Bytes)
+	case record.Bytes:
+		v.Bytes[at.At] = own(value.Bytes)
+	case record.Images:
+		f := recipe.ImageForm(sample.Type{Kind: sample.Tensor, DType: s.args.Gives.Schema[field].Type.DType,
+			Shape: tensor.Shape(value.Shape), Axes: "HWC"[:len(value.Shape)]})
+		pixels := v.NewImage(&w.Images, f) // which has room after its end
+		copy(pixels.Data, value.Bytes)
+		v.Images[at.At] = pixels
+	case record.Arrays:
+		v.Arrays[at.At] = record.Array{Shape: tensor.Shape(value.Shape), Data: own(value.Bytes)}
 	}
 }

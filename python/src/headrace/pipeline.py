@@ -117,6 +117,10 @@ def read(
     *,
     fields: Mapping[str, str | tuple[str, Any] | tuple[str, Any, Any]] | Some | None = None,
     rows: str | None = None,
+    window: Mapping[str, Iterable[float]] | None = None,
+    group: str | None = None,
+    time: str | None = None,
+    lookup: Mapping[str, str | os.PathLike[str] | Mapping[str, Any]] | None = None,
     format: str | None = None,
     errors: Literal["strict", "replace"] = "strict",
     seed: int = 0,
@@ -133,10 +137,18 @@ def read(
         fields: what each field is in the files: the name of a part of a tar file or a column, `"json.caption"` for a member of JSON,
             `"jpg;png"` for the first that exists, or `(name, type)`, where the type is a dtype, `(dtype, shape)`, str, bytes, or
             `(str, (None,))` for a list of text. A third member is the value for null, as in `("age", "float32", 0)`, and
-            `("age", "is_null")` is whether it is null: [Types](your-data.md#types). Or just the names to keep. By default everything;
+            `("age", "is_null")` is whether it is null: [Types](tables.md#types). Or just the names to keep. By default everything;
             in tar files images are `bytes` then, and `cls` is `label`. `headrace inspect FILE` lists the names.
         rows: which samples come, by an expression about their columns, such as `"age > 3 and country in ('de', 'fr')"`: comparisons, `in`,
-            `is null`, `and`, `or`, `not`. The columns need not be in `fields`. By default all: [Rows](your-data.md#rows).
+            `is null`, `and`, `or`, `not`. The columns need not be in `fields`. By default all: [Rows](tables.md#rows).
+        window: fields of which each sample has the values of several rows, such as `{"action": range(16)}`: the offsets from its own row.
+            Beside each is a mask, `action_is_pad`, of rows beyond the group, where the first or last row is repeated:
+            [Windows](tables.md#windows).
+        group: a column, such as `"episode_index"`, that all rows of a window have the same value of. By default each file is a group.
+        time: a column of times, such as `"timestamp"`: the offsets are seconds then, and the row nearest in time is taken.
+        lookup: small tables that rows are joined with by key, such as `{"item": "items.parquet"}`: the columns of the row whose `item` is
+            the same become fields. Or `{"item": {"from": "items.parquet", "key": "id", "fields": ["price"], "missing": "null"}}`:
+            [Lookup](tables.md#lookup).
         format: the files' format, such as `"tar"`; by default told from their contents or names.
         errors: text that is not UTF-8: `"strict"`: a bad sample; `"replace"`: U+FFFD, as `bytes.decode(errors="replace")` has it, also in
             names of columns and members. Fields of `bytes` and the names of files stay as they are.
@@ -147,7 +159,7 @@ def read(
     """
     from ._recipe.read import read_arguments
 
-    args = read_arguments(source, fields, format, errors, rows)
+    args = read_arguments(source, fields, format, errors, rows, lookup, window=window, group=group, time=time)
     args["root"] = os.fsdecode(os.getcwdb())
     return Pipeline(integer("seed", seed), (Step({"read": args}),), formats.NUMPY)
 

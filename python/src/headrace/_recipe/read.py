@@ -17,7 +17,9 @@ STRICT = "strict"  # a word of Python's own
 IS_NULL = "is_null"
 
 
-def read_arguments(source: Any, fields: Any, format: Any, errors: Any = STRICT, rows: Any = None) -> dict[str, Any]:
+def read_arguments(
+    source: Any, fields: Any, format: Any, errors: Any = STRICT, rows: Any = None, lookup: Any = None, **window: Any
+) -> dict[str, Any]:
     """The arguments of the step read, without root."""
     several = not isinstance(source, (str, bytes, os.PathLike)) and hasattr(source, "__iter__")
     given: dict[str, Any] = {"from": [path_text(one) for one in source] if several else path_text(source)}
@@ -29,11 +31,75 @@ def read_arguments(source: Any, fields: Any, format: Any, errors: Any = STRICT, 
                 f'headrace: read: rows is {rows!r}: must be an expression about columns in text, such as "age > 3", or None for all rows'
             )
         given["rows"] = rows
+    given |= window_arguments(**window)
+    if lookup is not None:
+        given["lookup"] = lookup_argument(lookup)
     if format is not None:
         if not isinstance(format, str):
             raise RecipeError(f"headrace: read: format is {format!r}: must be the name of a format, such as 'tar'")
         given["format"] = format
     return given | errors_given("read", errors)
+
+
+def window_arguments(window: Any = None, group: Any = None, time: Any = None) -> dict[str, Any]:
+    """The arguments window, group and time, those that are given."""
+    given: dict[str, Any] = {}
+    if window is not None:
+        if not hasattr(window, "items"):
+            raise RecipeError(f"headrace: read: window is {window!r}: must be offsets by field, as in {{'action': [0, 1, 2]}}")
+        given["window"] = {_name("read", name): _offsets(name, offsets) for name, offsets in window.items()}
+    for argument, column in (("group", group), ("time", time)):
+        if column is not None:
+            if not isinstance(column, str):
+                raise RecipeError(f"headrace: read: {argument} is {column!r}: must be the name of a column")
+            given[argument] = column
+    return given
+
+
+_OF_LOOKUP = {"from", "key", "fields", "missing"}
+
+
+def lookup_argument(lookup: Any) -> dict[str, Any]:
+    """The argument lookup: a table, or what is read of it, by the field with its keys."""
+    if not hasattr(lookup, "items"):
+        raise RecipeError(f"headrace: read: lookup is {lookup!r}: must be tables by field, as in {{'item': 'items.parquet'}}")
+    return {_name("read", name): _table(name, of) for name, of in lookup.items()}
+
+
+def _table(name: str, of: Any) -> Any:
+    if isinstance(of, (str, os.PathLike)):
+        return path_text(of)
+    if not hasattr(of, "items") or not isinstance(of.get("from"), (str, os.PathLike)):
+        raise RecipeError(
+            f"headrace: read: lookup has {of!r:.80} for {name!r}: must be the path of a table, or "
+            "{'from': 'items.parquet', 'key': 'id', 'fields': ['price'], 'missing': 'null'}"
+        )
+    if other := of.keys() - _OF_LOOKUP:
+        raise RecipeError(f"headrace: read: lookup has {min(other, key=str)!r} for {name!r}: must be from, key, fields or missing")
+    given: dict[str, Any] = {"from": path_text(of["from"])}
+    for word in ("key", "missing"):
+        if of.get(word) is not None:
+            if not isinstance(of[word], str):
+                raise RecipeError(f"headrace: read: lookup has {word}={of[word]!r} for {name!r}: must be text")
+            given[word] = of[word]
+    if of.get("fields") is not None:
+        given["fields"] = fields_from("read", of["fields"])
+    return given
+
+
+def _offsets(name: str, offsets: Any) -> list[int | float]:
+    """Offsets of a window: a list, a range, an array."""
+    try:
+        each = [one.item() if hasattr(one, "item") else one for one in offsets]
+    except TypeError:
+        each = [offsets]
+    if not each or isinstance(offsets, str) or not _numbers(each):
+        raise RecipeError(f"headrace: read: window has {offsets!r} for {name!r}: must be numbers, such as [-1, 0]")
+    return each
+
+
+def _numbers(values: list[Any]) -> bool:
+    return all(isinstance(v, (int, float)) and not isinstance(v, bool) and math.isfinite(v) for v in values)
 
 
 def errors_given(step: str, errors: Any) -> dict[str, Any]:
