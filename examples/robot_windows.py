@@ -3,6 +3,7 @@
 The files are as LeRobot writes them: a row for each frame, with columns episode_index, timestamp, observation.state and action.
 """
 
+import math
 import sys
 
 import headrace as hr
@@ -22,15 +23,19 @@ def main(files, epochs=3):
         time="timestamp",
     )
     with frames.shuffle(seed=0).batch(64).to("torch").loader(epochs=epochs) as loader:
-        state, action = (loader.schema[name].shape for name in ("state", "action"))  # with the axis of the window in front
+
+        def shape(name):  # the window, and what a row has
+            return [n or 0 for n in loader.schema[name].shape or ()][-2:]
+
         policy = torch.nn.Sequential(
             torch.nn.Flatten(),
-            torch.nn.Linear(state[-2] * state[-1], 64),
+            torch.nn.Linear(math.prod(shape("state")), 64),
             torch.nn.ReLU(),
-            torch.nn.Linear(64, action[-2] * action[-1]),
-            torch.nn.Unflatten(1, tuple(action[-2:])),
+            torch.nn.Linear(64, math.prod(shape("action"))),
+            torch.nn.Unflatten(1, shape("action")),
         )
         optimizer = torch.optim.Adam(policy.parameters(), lr=3e-3)
+        loss = torch.zeros(())
         for epoch in range(epochs):
             for batch in loader:
                 wrong = (policy(batch["state"]) - batch["action"]).square().mean(-1)

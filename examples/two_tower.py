@@ -48,6 +48,7 @@ def main(table, epochs=3):
         return 10 * users(batch["user"], batch["age"]) @ items(batch["item"], batch["price"]).T
 
     with train.loader(epochs=epochs) as loader, check.loader() as checks:
+        loss = torch.zeros(())
         for epoch in range(epochs):
             for batch in loader:
                 of = scores(batch)
@@ -57,7 +58,7 @@ def main(table, epochs=3):
                 optimizer.step()
             with torch.no_grad():  # how often the item that was clicked is before another one
                 right = [(of.diagonal()[:, None] > of).float().mean() for of in map(scores, checks)]
-            print(f"epoch {epoch}: loss {loss.item():.2f}, {sum(right).item() / len(right):.0%} right")
+            print(f"epoch {epoch}: loss {loss.item():.2f}, {torch.stack(right).mean().item():.0%} right")
 
 
 if __name__ == "__main__":
