@@ -15,7 +15,7 @@ func doctorCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "doctor [NAME]",
-		Short: "Show what this machine has, and what is missing; or whether a store can be read",
+		Short: "Show what this machine has, or whether a store can be read",
 		Long: `Examine this machine: CPU, instructions, the cores and memory that a container or batch system allows, ` +
 			`limits, shared memory, and what
 decodes and writes each format. It really decodes images and shares memory, with the loaders' own code.
@@ -27,7 +27,7 @@ Each line is a fact: ✓ all is well, ! could be better, ✗ missing or not work
 Headrace cannot run at all, or the name cannot be read.`,
 		Example: `  headrace doctor
   docker run --rm --cpus 2 IMAGE headrace doctor   # what a container leaves
-  headrace doctor s3://bucket/train                # can it be read, and if not, why
+  headrace doctor s3://bucket/train                # can it be read?
   headrace doctor --json | jq '.findings[] | select(.status != "ok")'`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"errors"
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/phototest"
 	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/store/storetest"
 )
 
 // Wrong use ends with 2, and each mistake has a line of its own.
@@ -180,6 +182,14 @@ steps:
 	}
 	if c.Name() == "index" {
 		filmsIn(t, filepath.Join(folder, "films", "cat"), "bpyr.mkv")
+	}
+	if c.Name() == "doctor" {
+		s := &storetest.Server{}
+		s.Set("bucket/train", []byte("an object"))
+		server := httptest.NewServer(s)
+		t.Cleanup(server.Close)
+		t.Setenv("AWS_ENDPOINT_URL", server.URL)
+		t.Setenv("AWS_NO_SIGN_REQUEST", "yes")
 	}
 	if c.Name() == "replay" || c.Name() == "inspect" {
 		saveExampleStates(t, folder)
