@@ -104,6 +104,7 @@ func TestResetsAtEveryByte(t *testing.T) {
 	in(t, 300, func(b *bed) {
 		for k := range len(b.content) + 1 {
 			broken := false
+			synctest.Wait()
 			b.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool {
 				if first, _ := storetest.Range(r); !broken {
 					broken = true
@@ -142,6 +143,7 @@ func TestStalls(t *testing.T) {
 				29 * time.Second, 29 * time.Second},
 		} {
 			done := false
+			synctest.Wait()
 			b.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool {
 				if done {
 					return false
@@ -159,6 +161,7 @@ func TestStalls(t *testing.T) {
 
 		// Ten seconds less a bit before each byte: over two hours, and no byte twice.
 		before := len(b.Asked())
+		synctest.Wait()
 		b.Fault = slowly(b)
 		b.reads(0, 1000)
 		if n := len(b.Asked()) - before; n != 1 {
@@ -245,6 +248,7 @@ func TestWrongAnswers(t *testing.T) {
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			in(t, 100, func(b *bed) {
+				synctest.Wait()
 				b.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool { c.fault(b, w, r); return true }
 				before := len(b.Asked())
 				if took := b.fails(c.is, c.says); took > 2*time.Minute {
@@ -271,6 +275,7 @@ func (s *short) Write(p []byte) (int, error) {
 // TestEndlessBodies: no more is read than was asked for.
 func TestEndlessBodies(t *testing.T) {
 	in(t, 100, func(b *bed) {
+		synctest.Wait()
 		b.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool {
 			w.Header().Set("ETag", `"`+b.x.Version+`"`)
 			w.Header().Set("Content-Range", "bytes 0-99/100")
@@ -295,6 +300,7 @@ func TestEndlessBodies(t *testing.T) {
 // TestServersWithoutRanges: files are read whole, and not far beyond their beginning.
 func TestServersWithoutRanges(t *testing.T) {
 	in(t, 2<<20, func(b *bed) {
+		synctest.Wait()
 		b.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool { b.Whole(w, r); return true }
 		if now, err := b.c.Stat(b.Context(), "x", b.ask); err != nil || now != b.x {
 			b.Errorf("%+v, %v", now, err)
@@ -312,10 +318,12 @@ func TestServersWithoutRanges(t *testing.T) {
 		if _, err := b.read(0, 1); err != io.ErrUnexpectedEOF {
 			b.Error(err)
 		}
+		synctest.Wait()
 		b.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool { b.Whole(w, r); return true }
 		if now, err := b.c.Stat(b.Context(), "x", b.ask); err != nil || now != b.x {
 			b.Errorf("%+v, %v", now, err)
 		}
+		synctest.Wait()
 		b.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool { // chunked
 			http.NewResponseController(w).Flush()
 			return true
@@ -337,6 +345,7 @@ func TestVersions(t *testing.T) {
 			{"", date, "@1767323045", "If-Unmodified-Since", date},
 			{"", "", "unknown", "If-Match", ""},
 		} {
+			synctest.Wait()
 			b.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool {
 				first, last := storetest.Range(r)
 				if c.tag != "" {
@@ -368,6 +377,7 @@ func TestRedirects(t *testing.T) {
 	in(t, 100, func(b *bed) {
 		to := "http://cdn.server/moved"
 		b.Set("moved", b.content)
+		synctest.Wait()
 		b.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool {
 			if r.URL.Path == "/x" {
 				http.Redirect(w, r, to, http.StatusFound)
@@ -406,6 +416,7 @@ func TestCancelled(t *testing.T) {
 			func(w http.ResponseWriter, r *http.Request) { storetest.Stall(r) },
 			func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
 		} {
+			synctest.Wait()
 			b.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool { fault(w, r); return true }
 			ctx, cancel := context.WithTimeout(b.Context(), time.Second)
 			since := time.Now()
@@ -415,6 +426,7 @@ func TestCancelled(t *testing.T) {
 			}
 			cancel()
 		}
+		synctest.Wait()
 		b.Fault = nil
 		// All places are free again.
 		var all sync.WaitGroup

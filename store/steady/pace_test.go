@@ -58,12 +58,16 @@ func TestPace(t *testing.T) {
 // TestStorm: a host that refuses everything for a while is left alone, and asked as
 // before 30 s after.
 func TestStorm(t *testing.T) {
+	if testing.Short() {
+		t.Skip("more requests than the race detector can follow")
+	}
 	in(t, 100, func(b *bed) {
 		b.Pause = 500 * time.Millisecond
 		b.readers(64, 30*time.Second)
 		before := float64(b.readers(64, 10*time.Second))
 		storm := time.Now().Add(20 * time.Second)
 		var refused atomic.Int64
+		synctest.Wait()
 		b.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool {
 			if time.Now().After(storm) {
 				return false
@@ -85,12 +89,16 @@ func TestStorm(t *testing.T) {
 // TestLongStorm: if 30 % fail for five minutes, retries stay below a tenth of all
 // requests, beside a few a second.
 func TestLongStorm(t *testing.T) {
+	if testing.Short() {
+		t.Skip("more requests than the race detector can follow")
+	}
 	in(t, 100, func(b *bed) {
 		b.Pause = 500 * time.Millisecond
 		b.readers(24, time.Minute/2)
 		before := float64(b.readers(24, 20*time.Second))
 		random := rand.New(rand.NewPCG(1, 2))
 		var mu sync.Mutex
+		synctest.Wait()
 		b.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool {
 			mu.Lock()
 			defer mu.Unlock()
@@ -106,6 +114,7 @@ func TestLongStorm(t *testing.T) {
 		if most := float64(c.Requests)/10 + 128 + 5*time.Since(begun).Seconds(); float64(c.Retries) > most {
 			b.Errorf("%d retries of %d requests, %v were allowed", c.Retries, c.Requests, most)
 		}
+		synctest.Wait()
 		b.Fault = nil
 		b.readers(24, 30*time.Second)
 		if after := float64(b.readers(24, 20*time.Second)); after < 0.95*before {
@@ -128,6 +137,7 @@ func TestHostsAskForTime(t *testing.T) {
 			in(t, 100, func(b *bed) {
 				b.reads(0, 10)
 				throttled := false
+				synctest.Wait()
 				b.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool {
 					was := throttled
 					if throttled = true; !was {
@@ -148,6 +158,7 @@ func TestHostsAskForTime(t *testing.T) {
 		})
 	}
 	in(t, 100, func(b *bed) {
+		synctest.Wait()
 		b.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool {
 			w.Header().Set("Retry-After", "86400")
 			w.WriteHeader(http.StatusTooManyRequests)
@@ -167,6 +178,7 @@ func TestHedges(t *testing.T) {
 		b.readers(16, 5*time.Second)
 		before := float64(b.readers(16, 20*time.Second))
 		var n atomic.Int64
+		synctest.Wait()
 		b.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool {
 			if n.Add(1)%100 == 0 {
 				storetest.Wait(r, 2*time.Second)
@@ -180,6 +192,7 @@ func TestHedges(t *testing.T) {
 		}
 
 		// All are late: hedges stay few.
+		synctest.Wait()
 		b.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool { storetest.Wait(r, time.Second); return false }
 		b.readers(16, 20*time.Second)
 		if c := b.counts(); c.Hedges > c.Requests*3/100+10 {
@@ -229,6 +242,7 @@ func TestUnreachable(t *testing.T) {
 	}
 	// Hosts that have answered get more time.
 	in(t, 100, func(b *bed) {
+		synctest.Wait()
 		b.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool { storetest.Reset(r); return true }
 		if took := b.fails(syscall.EREMOTEIO, "server: ", "after 10 tries"); took > 2*time.Minute {
 			b.Errorf("it takes %v", took)
