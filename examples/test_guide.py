@@ -10,6 +10,8 @@ others depend on how busy the machine is.
 
 from __future__ import annotations
 
+import functools
+import http.server
 import json
 import os
 import pathlib
@@ -19,6 +21,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -305,8 +308,17 @@ def test_the_commands_that_the_command_line_lists(desk: pathlib.Path) -> None:
     subprocess.run([*pattern, desk / "films/1.mkv"], check=True)
     state = "import json, headrace as hr; json.dump(hr.load('recipe.yaml').loader().state_dict(), open('step.json', 'w'))"
     run(desk, sys.executable, "-c", state)
-    for command in commands:
-        assert run(desk, "bash", "-euc", command.replace("--seconds 10", "--seconds 1")), command
+    (desk / "bucket").mkdir()
+    (desk / "bucket/train").write_bytes(b"an object")
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(desk))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as store:
+        threading.Thread(target=store.serve_forever).start()
+        bucket = f"export AWS_NO_SIGN_REQUEST=yes AWS_ENDPOINT_URL=http://127.0.0.1:{store.server_port}\n"
+        try:
+            for command in commands:
+                assert run(desk, "bash", "-euc", bucket + command.replace("--seconds 10", "--seconds 1")), command
+        finally:
+            store.shutdown()
 
 
 @pytest.mark.parametrize(
