@@ -50,29 +50,36 @@ func (c *Client) Fill(ctx context.Context, o store.Object, p []byte, at int64, a
 
 // part reads as many of the bytes as come of one request.
 func (c *Client) part(ctx context.Context, h *host, o store.Object, p []byte, at int64, ask Ask) (n int, err error) {
+	header := http.Header{"Range": {fmt.Sprintf("bytes=%d-%d", at, at+int64(len(p))-1)}}
+	pin(header, o.Version)
+	err = c.request(ctx, h, ask, header, func(a *answer) error {
+		s, err := spanOf(a.Response, o, at, len(p))
+		if err != nil {
+			return fmt.Errorf("%s: %w", h.name, err)
+		}
+		if err := a.skip(s.before); err != nil {
+			return err
+		}
+		n, err = a.fill(p[:s.n])
+		h.count(func(c *Counts) { c.Fetched += int64(n) })
+		return err
+	})
+	return n, err
+}
+
+// request sends a request when it is its turn, and has the answer read, as part of it.
+func (c *Client) request(ctx context.Context, h *host, ask Ask, header http.Header, read func(*answer) error) (err error) {
 	if err := h.enter(ctx); err != nil {
-		return 0, err
+		return err
 	}
 	sent := time.Now()
 	defer func() { h.leave(ctx, sent, err) }()
-
-	header := http.Header{"Range": {fmt.Sprintf("bytes=%d-%d", at, at+int64(len(p))-1)}}
-	pin(header, o.Version)
 	a, err := c.send(ctx, h, ask, header)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer a.close()
-	s, err := spanOf(a.Response, o, at, len(p))
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", h.name, err)
-	}
-	if err := a.skip(s.before); err != nil {
-		return 0, err
-	}
-	n, err = a.fill(p[:s.n])
-	h.count(func(c *Counts) { c.Fetched += int64(n) })
-	return n, err
+	return read(a)
 }
 
 // changed is the error of an object that does not have its version, or its length, any
@@ -101,32 +108,24 @@ func (c *Client) Stat(ctx context.Context, name string, ask Ask) (store.Object, 
 }
 
 func (c *Client) stat(ctx context.Context, h *host, ask Ask) (o store.Object, err error) {
-	if err := h.enter(ctx); err != nil {
-		return o, err
-	}
-	sent := time.Now()
-	defer func() { h.leave(ctx, sent, err) }()
-
-	a, err := c.send(ctx, h, ask, http.Header{"Range": {"bytes=0-0"}})
+	err = c.request(ctx, h, ask, http.Header{"Range": {"bytes=0-0"}}, func(a *answer) (err error) {
+		if o.Size, err = sizeOf(a.Response); err == nil && o.Size < 0 {
+			err = &final{errors.New("the answer does not say how long it is")}
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", h.name, err)
+		}
+		o.Version = Version(a.Header, o.Size)
+		if a.ContentLength >= 0 && a.ContentLength < mostRefusal {
+			a.skip(a.ContentLength) // so that the connection can be used again
+		}
+		return nil
+	})
 	var r *Refusal
 	if errors.As(err, &r) && r.Status == http.StatusRequestedRangeNotSatisfiable {
 		return store.Object{Version: empty}, nil // it has no first byte
 	}
-	if err != nil {
-		return o, err
-	}
-	defer a.close()
-	if o.Size, err = sizeOf(a.Response); err == nil && o.Size < 0 {
-		err = &final{errors.New("the answer does not say how long it is")}
-	}
-	if err != nil {
-		return o, fmt.Errorf("%s: %w", h.name, err)
-	}
-	o.Version = Version(a.Header, o.Size)
-	if a.ContentLength >= 0 && a.ContentLength < mostRefusal {
-		a.skip(a.ContentLength) // so that the connection can be used again
-	}
-	return o, nil
+	return o, err
 }
 
 // mostPage is the most bytes of an answer that is read whole.
@@ -147,28 +146,21 @@ func (c *Client) Page(ctx context.Context, ask Ask) (http.Header, []byte, error)
 }
 
 func (c *Client) page(ctx context.Context, h *host, ask Ask) (header http.Header, body []byte, err error) {
-	if err := h.enter(ctx); err != nil {
-		return nil, nil, err
-	}
-	sent := time.Now()
-	defer func() { h.leave(ctx, sent, err) }()
-
-	a, err := c.send(ctx, h, ask, http.Header{})
-	if err != nil {
-		return nil, nil, err
-	}
-	defer a.close()
-	for size := 64 << 10; ; size *= 2 {
-		more := make([]byte, size)
-		n, err := a.fill(more)
-		body = append(body, more[:n]...)
-		switch {
-		case errors.Is(err, io.ErrUnexpectedEOF) && (a.ContentLength < 0 || a.ContentLength == int64(len(body))):
-			return a.Header, body, nil
-		case err != nil:
-			return nil, nil, err
-		case len(body) > mostPage:
-			return nil, nil, &final{fmt.Errorf("%s: an answer of more than %d bytes", h.name, mostPage)}
+	err = c.request(ctx, h, ask, http.Header{}, func(a *answer) error {
+		for size := 64 << 10; ; size *= 2 {
+			more := make([]byte, size)
+			n, err := a.fill(more)
+			body = append(body, more[:n]...)
+			switch {
+			case errors.Is(err, io.ErrUnexpectedEOF) && (a.ContentLength < 0 || a.ContentLength == int64(len(body))):
+				header = a.Header
+				return nil
+			case err != nil:
+				return err
+			case len(body) > mostPage:
+				return &final{fmt.Errorf("%s: an answer of more than %d bytes", h.name, mostPage)}
+			}
 		}
-	}
+	})
+	return header, body, err
 }
