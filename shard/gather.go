@@ -30,6 +30,15 @@ func (e *RowError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *RowError) Unwrap() error { return e.Err }
 
+// RowFrom makes a [RowError] of some of the samples one of all of them: these begin at
+// first, and each has so many rows.
+func RowFrom(err error, first, each int) error {
+	if bad := (*RowError)(nil); errors.As(err, &bad) {
+		return &RowError{Row: first + bad.Row/each, Err: bad.Err}
+	}
+	return err
+}
+
 // A Gatherer lays the values of many samples into columns. Numbers of the index go there
 // directly, by groups of neighbours; of other columns one sample after the other is read.
 // It is for one goroutine.

@@ -3,7 +3,6 @@ package lookup
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -87,10 +86,7 @@ func (j *Join) Open(columns []Column) (Gather, error) {
 			some := samples[first:min(first+rowsAtOnce, len(samples))]
 			n, err := g.find(ctx, some)
 			if read += n; err != nil {
-				if bad := (*shard.RowError)(nil); errors.As(err, &bad) {
-					err = &shard.RowError{Row: first + bad.Row, Err: bad.Err}
-				}
-				return read, err
+				return read, shard.RowFrom(err, first, 1)
 			}
 			for _, c := range columns {
 				j.columns[c.Of].copy(into[c.To], first, g.rows)

@@ -3,7 +3,6 @@ package window
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/headrace/headrace/shard"
@@ -103,7 +102,7 @@ func (g *gatherer) into(ctx context.Context, samples []int64, values, mask []byt
 	for first := 0; first < len(samples); first += some {
 		end := min(first+some, len(samples))
 		if err := g.find(samples[first:end]); err != nil {
-			return read, in(err, first, 1)
+			return read, shard.RowFrom(err, first, 1)
 		}
 		if mask != nil {
 			copy(mask[first*n:end*n], g.pads)
@@ -115,7 +114,7 @@ func (g *gatherer) into(ctx context.Context, samples []int64, values, mask []byt
 		size := n * g.f.row
 		more, err := g.values(ctx, values[first*size:end*size])
 		if read += more; err != nil {
-			return read, in(err, first, n)
+			return read, shard.RowFrom(err, first, n)
 		}
 	}
 	return read, nil
@@ -159,14 +158,6 @@ func (g *gatherer) gather(ctx context.Context, rows []int64, to []byte) (int64, 
 	g.target[0].Data = to
 	defer func() { g.target[0].Data = nil }()
 	return g.g.Gather(ctx, rows, g.target[:])
-}
-
-// in makes the error of a row, of which each sample has so many, that of its sample.
-func in(err error, first, each int) error {
-	if bad := (*shard.RowError)(nil); errors.As(err, &bad) {
-		return &shard.RowError{Row: first + bad.Row/each, Err: bad.Err}
-	}
-	return err
 }
 
 // find sets the rows of the windows of samples, and which of them are padding.
