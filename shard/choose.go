@@ -292,11 +292,10 @@ type rowsRead struct {
 	values []Value
 	memory []byte // of the values
 
-	// of one column of text: where its parts are, in what was unpacked last
+	// of one column of text: where its parts are, and what was unpacked last
 	parts  [index.GroupSize]index.Part
 	placed bool // parts are those of the group
-	block  []byte
-	begin  int64
+	lent   lent
 	own    Value
 }
 

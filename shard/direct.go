@@ -1,10 +1,6 @@
 package shard
 
-import (
-	"context"
-
-	"github.com/headrace/headrace/shard/index"
-)
+import "context"
 
 // direct returns the value of a text column without a copy, from the block that was
 // unpacked last or from one other block; false: read it as any sample.
@@ -23,13 +19,12 @@ func (g *rowGroup) direct(ctx context.Context, reader, row int) (v *Value, ok bo
 		return v, true
 	case part.Len > g.c.most:
 		return nil, false
-	case part.At < to.begin || part.At+part.Len > to.begin+int64(len(to.block)):
-		if !g.load(ctx, to, part) {
-			return nil, false
-		}
 	}
-	v.Bytes = to.block[part.At-to.begin:][:part.Len]
-	return v, true
+	if g.segment.Blocks() == 0 {
+		return nil, false
+	}
+	v.Bytes, _, ok = g.c.d.lend(ctx, segmentOf{g.piece.shard, g.segment}, &to.lent, part.At, part.Len)
+	return v, ok
 }
 
 // locate finds the parts of the rows that are a column; false: not by itself.
@@ -64,52 +59,4 @@ func (g *rowGroup) present(reader int) (has uint64, ok bool) {
 		}
 	}
 	return has, true
-}
-
-// plainAtOnce bounds the bytes of an uncompressed block that are read together.
-const plainAtOnce = 1 << 20
-
-// load unpacks the block that a part is in, or reads what comes after it in a file.
-func (g *rowGroup) load(ctx context.Context, to *rowsRead, part *index.Part) bool {
-	d := g.c.d
-	format, ok := d.formatOf(g.piece.shard).(Unpacker)
-	if !ok || g.segment.Blocks() == 0 {
-		return false
-	}
-	var room [4]index.Block
-	all, first, skip, err := g.segment.Covering(part.At, part.Len, room[:0])
-	if err != nil || len(all) != 1 {
-		return false
-	}
-
-	h, err := d.handles.take(g.piece.shard)
-	if err != nil {
-		return false
-	}
-	defer d.handles.give(h)
-	b := all[0]
-	switch {
-	case b.At > h.file.Size()-b.Len, b.Size > mostBlock && !b.Plain():
-		return false
-	case b.Codec == index.Stored:
-		n := min(max(plainAtOnce, part.Len), b.Len-skip)
-		if n < part.Len {
-			return false
-		}
-		data := make([]byte, n)
-		if readFull(h.file, data, b.At+skip) != nil {
-			return false
-		}
-		to.block, to.begin = data, part.At
-		return true
-	case b.Plain():
-		return false
-	}
-	to.place.shard, to.place.segment = g.piece.shard, g.segment
-	data, _, err := d.block(ctx, &to.place, h.file, format, first, b, 0)
-	if err != nil || int64(len(data)) < skip+part.Len {
-		return false
-	}
-	to.block, to.begin = data, part.At-skip
-	return true
 }

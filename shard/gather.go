@@ -55,8 +55,7 @@ type Gatherer struct {
 	at      shardRange
 	ints    [groupAtOnce]int64
 	reals   [groupAtOnce]float64
-	place   Place
-	buffer  []byte
+	files   filesOf
 	most    int64 // bytes of a sample
 }
 
@@ -135,13 +134,7 @@ func (g *Gatherer) Gather(ctx context.Context, samples []int64, into []Target) (
 		return read, nil
 	}
 
-	for row, i := range samples {
-		n, err := g.row(ctx, i, row, into)
-		if read += n; err != nil {
-			return read, &RowError{row, err}
-		}
-	}
-	return read, nil
+	return g.fromFiles(ctx, samples, into)
 }
 
 // inOrder is how many neighbours are read faster from the index than from decoded rows.
@@ -375,29 +368,6 @@ func putReals(dst []byte, reals []float64, d tensor.DType) (bad int, err error) 
 // as returns aligned memory as numbers. Columns of batches are aligned.
 func as[T any](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(*new(T))))
-}
-
-// row reads the other columns of a sample.
-func (g *Gatherer) row(ctx context.Context, i int64, row int, into []Target) (int64, error) {
-	if err := g.others.locate(i, &g.place); err != nil {
-		return 0, err
-	}
-	if g.place.Bytes > g.most {
-		return 0, TooLarge(g.place.Bytes, g.most)
-	}
-	g.buffer = slices.Grow(g.buffer[:0], int(g.place.Bytes))[:g.place.Bytes]
-	values, read, err := g.others.read(ctx, &g.place, g.buffer)
-	if err != nil {
-		return read, err
-	}
-	for k, at := range g.other {
-		if size := g.columns[at].size; into[at].Texts == nil {
-			copy(into[at].Data[row*size:][:size], values[k].Bytes)
-		} else {
-			into[at].Texts.Add(values[k].Bytes)
-		}
-	}
-	return read, nil
 }
 
 // addKeys adds the names of n neighbours.

@@ -33,11 +33,17 @@ type Place struct {
 	fields   []Value // of a record
 	parsed   []byte  // what of these is not in the record itself
 	values   []Value
-	unpacked bool // parts are in what blocks hold
+	unpacked bool   // parts are in what blocks hold
+	lends    bool   // values are of use until the next Read only, and need not be in its memory
+	lent     []lent // lends: by number of the span
 }
 
-// span is read as one. Where it is in the memory of Read follows from those before it.
-type span struct{ at, end, in int64 }
+// span is read as one. Where it is in the memory of Read follows from those before it,
+// unless it has memory of its own.
+type span struct {
+	at, end, in int64
+	data        []byte
+}
 
 // gap is how much between two values is read along with them. It is what is between
 // neighbours in tar files, most often.
@@ -73,7 +79,11 @@ func (p *Place) want(w index.Part) {
 func (p *Place) of(part index.Part, buf []byte) []byte {
 	for _, s := range p.spans {
 		if s.at <= part.At && part.At+part.Len <= s.end {
-			at := s.in + part.At - s.at
+			at := part.At - s.at
+			if s.data != nil {
+				return s.data[at : at+part.Len : at+part.Len]
+			}
+			at += s.in
 			return buf[at : at+part.Len : at+part.Len]
 		}
 	}

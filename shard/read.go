@@ -3,9 +3,7 @@ package shard
 import (
 	"context"
 	"fmt"
-	"hash/crc32"
 	"slices"
-	"sync"
 
 	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/sample"
@@ -157,7 +155,7 @@ func (r *Reader) locate(i int64, p *Place) error {
 				continue
 			}
 		}
-		p.spans = append(p.spans, span{w.At, w.At + w.Len, p.Bytes})
+		p.spans = append(p.spans, span{at: w.At, end: w.At + w.Len, in: p.Bytes})
 		p.Bytes += w.Len
 	}
 	return nil
@@ -194,9 +192,12 @@ func (r *Reader) Read(ctx context.Context, p *Place, buf []byte) ([]Value, int64
 }
 
 func (r *Reader) read(ctx context.Context, p *Place, buf []byte) ([]Value, int64, error) {
-	read, err := r.fill(ctx, p, buf)
-	if err != nil {
-		return nil, read, err
+	read := int64(0)
+	if len(p.spans) > 0 {
+		var err error
+		if read, err = r.fill(ctx, p, buf); err != nil {
+			return nil, read, err
+		}
 	}
 	if f, ok := r.d.Format.(Preceded); ok {
 		if err := r.d.compare(f, p, buf); err != nil {
@@ -227,136 +228,46 @@ func (r *Reader) wrong(p *Place, c *column, err error) error {
 }
 
 // fill reads all spans.
-func (r *Reader) fill(ctx context.Context, p *Place, buf []byte) (int64, error) {
-	if len(p.spans) == 0 {
-		return 0, nil
+func (r *Reader) fill(ctx context.Context, p *Place, buf []byte) (read int64, err error) {
+	if p.lends {
+		if len(p.lent) < len(p.spans) {
+			p.lent = slices.Grow(p.lent, len(p.spans)-len(p.lent))[:len(p.spans)]
+		}
+		lacks := false
+		for k := range p.spans {
+			s := &p.spans[k]
+			part, n, ok := r.d.lend(ctx, segmentOf{p.shard, p.segment}, &p.lent[k], s.at, s.end-s.at)
+			read += n
+			if s.data = nil; ok {
+				s.data = part
+			}
+			lacks = lacks || !ok
+		}
+		if !lacks {
+			return read, nil
+		}
 	}
+
 	h, err := r.d.handles.take(p.shard)
 	if err != nil {
-		return 0, err
+		return read, err
 	}
 	defer r.d.handles.give(h)
-	if p.unpacked {
-		return r.d.unpackInto(ctx, p, h.file, buf)
-	}
-	n := int64(0)
 	for _, s := range p.spans {
-		if err := readFull(h.file, buf[s.in:][:s.end-s.at], s.at); err != nil {
-			return n, err
+		if s.data != nil {
+			continue
 		}
-		n += s.end - s.at
-	}
-	return n, nil
-}
-
-// mostBlock bounds what one block may unpack to.
-const mostBlock = 1 << 31
-
-// packedBlocks is memory for blocks as they are in files.
-var packedBlocks = sync.Pool{New: func() any { return new([]byte) }}
-
-// unpackInto copies the spans from the blocks in which they are.
-func (d *Dataset) unpackInto(ctx context.Context, p *Place, f *opened, buf []byte) (read int64, err error) {
-	var room [4]index.Block
-	format, ok := d.formatOf(p.shard).(Unpacker)
-	if !ok {
-		return 0, Wrong(f, -1, ErrUnsupported, "it has blocks, which the format %s does not unpack", d.Format.Name())
-	}
-	for _, s := range p.spans {
-		all, first, skip, err := p.segment.Covering(s.at, s.end-s.at, room[:0])
-		if err != nil {
-			return read, &Error{Shard: f.Name(), At: -1, Err: err}
+		to, n := buf[s.in:][:s.end-s.at], int64(0)
+		if p.unpacked {
+			n, err = r.d.unpackInto(ctx, segmentOf{p.shard, p.segment}, h.file, s.at, to)
+		} else if err = readFull(h.file, to, s.at); err == nil {
+			n = int64(len(to))
 		}
-		to := buf[s.in:][:s.end-s.at]
-		for k, b := range all {
-			if b.Size > mostBlock && !b.Plain() || b.At > f.Size()-b.Len {
-				return read, Wrong(f, b.At, ErrCorrupt, "a block of %d bytes unpacks to %d", b.Len, b.Size)
-			}
-			if b.Codec == index.Stored {
-				n := min(int64(len(to)), max(0, b.Len-skip))
-				if err := readFull(f, to[:n], b.At+skip); err != nil {
-					return read, err
-				}
-				to, skip, read = to[n:], 0, read+n
-				continue
-			}
-			if b.Plain() {
-				if skip != 0 || int64(len(to)) < b.Len {
-					return read, &Error{Shard: f.Name(), At: b.At, Err: index.ErrDamaged}
-				}
-				if err := readFull(f, to[:b.Len], b.At); err != nil {
-					return read, err
-				}
-				if crc32.ChecksumIEEE(to[:b.Len]) != uint32(b.Codec) {
-					return read, Wrong(f, b.At, ErrCorrupt, "the checksum of %d bytes is wrong", b.Len)
-				}
-				to, read = to[b.Len:], read+b.Len
-				continue
-			}
-			data, n, err := d.block(ctx, p, f, format, first+k, b, 0)
-			read += n
-			if err != nil {
-				return read, err
-			}
-			to = to[copy(to, data[min(skip, int64(len(data))):]):]
-			skip = 0
-		}
-		if len(to) > 0 {
-			return read, &Error{Shard: f.Name(), At: -1, Err: index.ErrDamaged}
+		if read += n; err != nil {
+			return read, err
 		}
 	}
 	return read, nil
-}
-
-// mostReferring is how many blocks refer to each other in a row at most.
-const mostReferring = 2
-
-// block returns what is in a block, and how many bytes of the file that took. So many
-// blocks refer to it, one to the other.
-func (d *Dataset) block(ctx context.Context, p *Place, f *opened, format Unpacker, number int,
-	b index.Block, referring int) (data []byte, read int64, err error) {
-	data, err = d.blocks.get(ctx, blockID{p.shard, number}, b.Size, func() ([]byte, error) {
-		unpack := format.Unpack
-		if refers, ok := format.(Referring); ok && refers.Refers(b) {
-			target, n, err := d.target(ctx, p, f, refers, number, referring+1)
-			if read += n; err != nil {
-				return nil, err
-			}
-			unpack = func(dst []byte, b index.Block, packed []byte) ([]byte, error) {
-				return refers.UnpackWith(dst, b, packed, target)
-			}
-		}
-
-		packed := packedBlocks.Get().(*[]byte)
-		defer packedBlocks.Put(packed)
-		*packed = slices.Grow((*packed)[:0], int(b.Len))[:b.Len]
-		if err := readFull(f, *packed, b.At); err != nil {
-			return nil, err
-		}
-		read += b.Len
-		data, err := unpack(make([]byte, 0, b.Size), b, *packed)
-		if err == nil && int64(len(data)) != b.Size {
-			err = ErrCorrupt
-		}
-		if err != nil {
-			return nil, &Error{Shard: f.Name(), At: b.At, Err: err}
-		}
-		return data, nil
-	})
-	return data, read, err
-}
-
-// target returns what is in the block to which another one refers.
-func (d *Dataset) target(ctx context.Context, p *Place, f *opened, format Referring, number,
-	referring int) (data []byte, read int64, err error) {
-	b, at, err := p.segment.Before(number, format.Target)
-	if err == nil && (referring > mostReferring || b.Size > mostBlock || b.At > f.Size()-b.Len) {
-		err = index.ErrDamaged
-	}
-	if err != nil {
-		return nil, 0, &Error{Shard: f.Name(), At: b.At, Err: err}
-	}
-	return d.block(ctx, p, f, format, at, b, referring)
 }
 
 // mostParsed is how much memory for parsed values a Place keeps.
