@@ -107,7 +107,7 @@ func compileProgram(d design, from listing, l layouts, held memory, w crew) (*co
 	return compile.Compile(d.plan, compile.Target{
 		Env: w.env, Sources: from.sources, Begins: from.begins, Sections: sectionsOf(d, from, l, held, w.env), Lane: held.budget.Lane(),
 		Lanes: from.compiled(d), Policies: d.policies(from), Gate: w.gate.stages(),
-		Workers: w.workers, Readers: readersFor(w.workers), Prefetch: *d.config.Prefetch, Counts: d.counts,
+		Workers: w.workers, Readers: readersFor(w.workers, from.sources), Prefetch: *d.config.Prefetch, Counts: d.counts,
 		InOrder: d.config.Order == InputOrder, Library: d.config.JPEG == TurboJPEG,
 		Part: func(samples int64) order.Split { return from.divided(samples, d.config.WorldSize, d.config.Rank) },
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -158,6 +159,11 @@ func (d *Dataset) local() (paths []string) {
 		paths = append(paths, d.absolute(i))
 	}
 	return paths
+}
+
+// Away reports whether some of the shards are in a store, and not on this machine.
+func (d *Dataset) Away() bool {
+	return slices.ContainsFunc(d.shards, func(s listed) bool { return !s.isLocal() })
 }
 
 // absolute is a shard's path, whatever folder the process is in, or its name in a store.

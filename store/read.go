@@ -27,6 +27,13 @@ func ReadFile(path string, buf []byte) ([]byte, error) {
 // scheme of a store, which is read until ctx ends. More than most bytes are refused; 0
 // means no limit.
 func Open(ctx context.Context, name string, most int64) (File, error) {
+	return OpenToRead(ctx, name, most, nil)
+}
+
+// OpenToRead is [Open] for a reader that reads the whole file. Of an object, the bytes at
+// the beginning come with its size if the store can do that: as many as fit into first,
+// which the file uses until nobody reads it any more.
+func OpenToRead(ctx context.Context, name string, most int64, first []byte) (File, error) {
 	if _, _, ok := Scheme(name); !ok {
 		return Local{MaxBytes: most}.Open(name)
 	}
@@ -37,7 +44,7 @@ func Open(ctx context.Context, name string, most int64) (File, error) {
 	if _, local := in.(Local); local {
 		return Local{MaxBytes: most}.Open(object)
 	}
-	return openRemote(ctx, in, name, object, most)
+	return openRemote(ctx, in, name, object, most, first)
 }
 
 // Read returns the content of a file or an object; the arguments are those of [Open].

@@ -18,15 +18,24 @@ type remote struct {
 	in   Store
 	name string // with its scheme, for messages; without the secrets of URLs
 	is   Object
+	// first has the bytes at its beginning that came with its size.
+	first []byte
 }
 
-func openRemote(ctx context.Context, in Store, name, object string, most int64) (File, error) {
+func openRemote(ctx context.Context, in Store, name, object string, most int64, first []byte) (File, error) {
 	r := &remote{ctx: ctx, in: in, name: Shown(name)}
 	if object == "" || strings.HasSuffix(object, "/") {
 		return File{}, fmt.Errorf("store: read %q: %w but a folder", r.name, ErrNotRegular)
 	}
 	var err error
-	if r.is, err = in.Stat(ctx, object); err != nil {
+	if b, ok := in.(Beginning); ok && len(first) > 0 {
+		var n int
+		r.is, n, err = b.Begin(ctx, object, first)
+		r.first = first[:n]
+	} else {
+		r.is, err = in.Stat(ctx, object)
+	}
+	if err != nil {
 		return File{}, fmt.Errorf("store: read %q: %w", r.name, err)
 	}
 	// The size is believed: nothing is ever larger, as reads are of this version.
@@ -46,7 +55,7 @@ func (f File) Beside(suffix string, most int64) (File, error) {
 		return Local{MaxBytes: most}.Open(f.name + suffix)
 	}
 	r := f.remote
-	return openRemote(r.ctx, r.in, f.name+suffix, r.is.Name+suffix, most)
+	return openRemote(r.ctx, r.in, f.name+suffix, r.is.Name+suffix, most, nil)
 }
 
 // Until returns the file with this context for reads of its store, instead of that of
@@ -65,9 +74,13 @@ func (r *remote) readAt(p []byte, at int64) (int, error) {
 		return 0, fmt.Errorf("store: read %q: a negative offset", r.name)
 	}
 	have := min(int64(len(p)), max(r.is.Size-at, 0))
-	if have > 0 {
-		if err := r.in.ReadAt(r.ctx, r.is, p[:have], at); err != nil {
-			return 0, r.unreadable(err, at)
+	begun := int64(0)
+	if at < int64(len(r.first)) {
+		begun = int64(copy(p, r.first[at:]))
+	}
+	if have > begun {
+		if err := r.in.ReadAt(r.ctx, r.is, p[begun:have], at+begun); err != nil {
+			return int(begun), r.unreadable(err, at+begun)
 		}
 	}
 	if have < int64(len(p)) {

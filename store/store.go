@@ -35,6 +35,15 @@ type Store interface {
 	ReadAt(ctx context.Context, o Object, p []byte, at int64) error
 }
 
+// Beginning is a store that sends the first bytes of an object along with its size and
+// version, so that small objects take one request.
+type Beginning interface {
+	Store
+	// Begin is Stat, and fills first with the bytes at the object's beginning: n of them,
+	// which may be fewer than there are.
+	Begin(ctx context.Context, name string, first []byte) (o Object, n int, err error)
+}
+
 // Unlisted is a store whose objects cannot be listed, only read by their names, in which
 // no character is a wildcard. Its Objects yields [ErrNoListing].
 type Unlisted interface {

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -66,6 +67,14 @@ func (t *Table) Path(i int) string {
 	}
 	key, _ = Plain(key) // [Files] has looked at it
 	return Under(t.root, key)
+}
+
+// Away reports whether some of the files are in a store, and not on this machine.
+func (t *Table) Away() bool {
+	return t.schemes && slices.ContainsFunc(t.folders, func(folder string) bool {
+		scheme, _, ok := Scheme(folder)
+		return ok && scheme != file
+	})
 }
 
 // Parent returns the name of the folder in which a file is. It is the last name of

@@ -35,6 +35,8 @@ type FileSet struct {
 	closed                 bool            // samples have paths, and not what is in the files
 	content, LabelAt, name record.Column   // content: or path
 	beside                 []record.Column // of the columns
+
+	firsts *firsts // for files of a store; nil: there are none
 }
 
 // Early implements [source.Input]: a table has the types of its fields.
@@ -163,12 +165,18 @@ func (f *FileSet) ValueOf(field string) func(index int64) string {
 // Len implements [source.Contents].
 func (f *FileSet) Len() int64 { return int64(f.Table.Len()) }
 
+// Away implements [source.Away].
+func (f *FileSet) Away() bool { return f.Table.Away() }
+
 // Key implements [source.Contents]: it is the path, as it was given.
 func (f *FileSet) Key(index int64) string { return f.Table.Key(int(index)) }
 
 // Link implements [source.Contents].
 func (f *FileSet) Link(_ *core.Env, _ *fuse.Source, _ sample.Schema, where *record.Columns) (*python.Function, error) {
 	at := where.Of
+	if f.Away() {
+		f.firsts = new(firsts)
+	}
 	f.content, f.name = at["path"], at["key"]
 	if !f.closed {
 		f.content = at["bytes"]
@@ -204,11 +212,20 @@ func (f *FileSet) Size(index int64) (bytes int64, known bool) {
 }
 
 func (f *FileSet) read(ctx context.Context, w *core.Env, it *record.Record) (int64, error) {
-	file, err := store.Open(ctx, f.Table.Path(int(it.ID.Index)), f.most)
+	var first []byte
+	if !f.closed && f.firsts != nil {
+		memory := f.firsts.take()
+		defer f.firsts.give(memory)
+		first = *memory
+	}
+	file, err := store.OpenToRead(ctx, f.Table.Path(int(it.ID.Index)), f.most, first)
 	if err != nil {
 		return 0, err
 	}
 	defer file.Close()
+	if first != nil {
+		f.firsts.saw(file.Size())
+	}
 	if f.closed {
 		f.describe(w, w.Blank(it), it)
 		return 0, nil

@@ -156,6 +156,9 @@ func (s *ShardSet) choose(ctx context.Context, o shard.Options) error {
 	return nil
 }
 
+// Away implements [source.Away].
+func (s *ShardSet) Away() bool { return s.Set.Away() }
+
 // Len implements [source.Contents].
 func (s *ShardSet) Len() int64 { return s.Set.Len() }
 

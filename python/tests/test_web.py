@@ -84,6 +84,21 @@ def test_files(data: pathlib.Path, web: WebServer) -> None:
     assert got[0]["key"][0].startswith(web.url)
 
 
+def test_a_file_takes_one_request(tmp_path: pathlib.Path) -> None:
+    """Its size comes with its bytes; a large one takes another request for the rest, once the loader knows their size."""
+    rng = np.random.default_rng(0)
+    large = {7, 30}
+    for k in range(40):
+        (tmp_path / f"{k:02d}.bin").write_bytes(rng.bytes(700_000 if k in large else 1 + 3_000 * k))
+    with (
+        WebServer(tmp_path) as web,
+        hr.files([f"{web.url}/{k:02d}.bin" for k in range(40)]).loader(epochs=1) as loader,
+    ):
+        assert [s["bytes"] for s in loader] == [p.read_bytes() for p in sorted(tmp_path.glob("*.bin"))]
+        assert {name: n for name, n in web.requests.items() if n != 1} == {f"{k:02d}.bin": 2 for k in large}
+
+
+
 @pytest.mark.parametrize("form", ["{000..003}.tar", "t.parquet"])
 def test_shards(form: str, data: pathlib.Path, web: WebServer) -> None:
     def described(place: str) -> hr.Pipeline:
@@ -99,7 +114,7 @@ def test_shards(form: str, data: pathlib.Path, web: WebServer) -> None:
 def test_braces_need_no_listing(web: WebServer) -> None:
     """A service may deny names that it does not have. A shard is asked for twice: its version, and its headers."""
     web.fault = lambda handler: "{" in handler.name and handler.refuse(403)
-    with images(hr.read(web.url + "/{000..003}.tar")) as loader:
+    with images(hr.read(web.url + "/{000..003}.tar"), epochs=1) as loader:
         assert sum(len(batch["key"]) for batch in loader) == 16
         opened = Counter(name for name in web.requests.elements() if name.endswith(".tar"))
     assert opened["001.tar"] < 40, opened

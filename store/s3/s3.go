@@ -57,6 +57,19 @@ func (s *Store) Stat(ctx context.Context, name string) (o store.Object, err erro
 	return o, err
 }
 
+// Begin implements [store.Beginning].
+func (s *Store) Begin(ctx context.Context, name string, first []byte) (o store.Object, n int, err error) {
+	bucket, key, err := split(name)
+	if err != nil {
+		return o, 0, err
+	}
+	err = s.do(ctx, bucket, key, "", func(c *steady.Client, a steady.Ask) error {
+		o, n, err = c.Begin(ctx, name, first, a)
+		return err
+	})
+	return o, n, err
+}
+
 // ReadAt implements [store.Store].
 func (s *Store) ReadAt(ctx context.Context, o store.Object, p []byte, at int64) error {
 	bucket, key, err := split(o.Name)

@@ -99,6 +99,12 @@ func (b inBucket) Stat(ctx context.Context, name string) (store.Object, error) {
 	return o, err
 }
 
+func (b inBucket) Begin(ctx context.Context, name string, first []byte) (store.Object, int, error) {
+	o, n, err := b.Store.Begin(ctx, "bucket/"+name, first)
+	o.Name = strings.TrimPrefix(o.Name, "bucket/")
+	return o, n, err
+}
+
 func (b inBucket) ReadAt(ctx context.Context, o store.Object, p []byte, at int64) error {
 	o.Name = "bucket/" + o.Name
 	return b.Store.ReadAt(ctx, o, p, at)

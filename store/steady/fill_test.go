@@ -123,6 +123,35 @@ func TestResetsAtEveryByte(t *testing.T) {
 	})
 }
 
+// TestBeginnings: the bytes at the beginning come with the size in one request; those
+// that came before the answer broke off are kept.
+func TestBeginnings(t *testing.T) {
+	in(t, 300, func(b *bed) {
+		for k := range len(b.content) + 1 {
+			synctest.Wait()
+			asked := b.counts().Requests
+			broken := false
+			b.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool {
+				if broken {
+					return false
+				}
+				broken = true
+				b.Cut(w, r, k, storetest.Reset)
+				return true
+			}
+			first := make([]byte, len(b.content))
+			o, n, err := b.c.Begin(b.Context(), "x", first, b.ask)
+			want, requests := k, int64(1)
+			if k == 0 {
+				want, requests = len(first), 2
+			}
+			if err != nil || o != b.x || n != want || !bytes.Equal(first[:n], b.content[:n]) || b.counts().Requests-asked != requests {
+				t.Errorf("cut at %d: %+v, %d bytes, %v", k, o, n, err)
+			}
+		}
+	})
+}
+
 // TestStalls: a body that stops costs 10 s, an answer that does not begin 30 s, and a
 // slow one nothing, however long it takes.
 func TestStalls(t *testing.T) {

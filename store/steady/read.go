@@ -95,20 +95,28 @@ func changed(o store.Object, err error) error {
 // Stat asks for the first byte of an object, which tells its size and version, and
 // whether its host knows ranges. HEAD is not allowed everywhere, nor by signed URLs.
 func (c *Client) Stat(ctx context.Context, name string, ask Ask) (store.Object, error) {
+	o, _, err := c.Begin(ctx, name, nil, ask)
+	return o, err
+}
+
+// Begin is Stat, and reads the bytes at the beginning of the object, as Begin of
+// [store.Beginning]. If the answer breaks off, those that have come are returned.
+func (c *Client) Begin(ctx context.Context, name string, first []byte, ask Ask) (store.Object, int, error) {
 	h := c.host(ask.Host)
 	for t := h.tries(); ; {
-		o, err := c.stat(ctx, h, ask)
-		if o.Name = name; err == nil {
-			return o, nil
+		o, n, err := c.begin(ctx, h, first, ask)
+		if o.Name = name; err == nil || n > 0 && ctx.Err() == nil {
+			return o, n, nil
 		}
 		if err := t.again(ctx, err); err != nil {
-			return store.Object{}, err
+			return store.Object{}, 0, err
 		}
 	}
 }
 
-func (c *Client) stat(ctx context.Context, h *host, ask Ask) (o store.Object, err error) {
-	err = c.request(ctx, h, ask, http.Header{"Range": {"bytes=0-0"}}, func(a *answer) (err error) {
+func (c *Client) begin(ctx context.Context, h *host, first []byte, ask Ask) (o store.Object, n int, err error) {
+	last := max(len(first), 1) - 1
+	err = c.request(ctx, h, ask, http.Header{"Range": {fmt.Sprintf("bytes=0-%d", last)}}, func(a *answer) (err error) {
 		if o.Size, err = sizeOf(a.Response); err == nil && o.Size < 0 {
 			err = &final{errors.New("the answer does not say how long it is")}
 		}
@@ -116,6 +124,10 @@ func (c *Client) stat(ctx context.Context, h *host, ask Ask) (o store.Object, er
 			return fmt.Errorf("%s: %w", h.name, err)
 		}
 		o.Version = Version(a.Header, o.Size)
+		if want := int(min(int64(len(first)), o.Size)); want > 0 {
+			n, err = c.first(h, a, o, first[:want])
+			return err
+		}
 		if a.ContentLength >= 0 && a.ContentLength < mostRefusal {
 			a.skip(a.ContentLength) // so that the connection can be used again
 		}
@@ -123,9 +135,21 @@ func (c *Client) stat(ctx context.Context, h *host, ask Ask) (o store.Object, er
 	})
 	var r *Refusal
 	if errors.As(err, &r) && r.Status == http.StatusRequestedRangeNotSatisfiable {
-		return store.Object{Version: empty}, nil // it has no first byte
+		return store.Object{Version: empty}, 0, nil // it has no first byte
 	}
-	return o, err
+	return o, n, err
+}
+
+// first reads the bytes at the beginning of an object from the answer that told of it.
+func (c *Client) first(h *host, a *answer, o store.Object, p []byte) (n int, err error) {
+	h.count(func(c *Counts) { c.Wanted += int64(len(p)) })
+	s, err := spanOf(a.Response, o, 0, len(p))
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", h.name, err)
+	}
+	n, err = a.fill(p[:s.n])
+	h.count(func(c *Counts) { c.Fetched += int64(n) })
+	return n, err
 }
 
 // mostPage is the most bytes of an answer that is read whole.

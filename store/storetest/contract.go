@@ -77,6 +77,10 @@ func Contract(t *testing.T, s store.Store, put func(name string, content []byte)
 		}
 	})
 
+	if b, ok := s.(store.Beginning); ok {
+		t.Run("begin", func(t *testing.T) { begins(t, b, content) })
+	}
+
 	t.Run("read", func(t *testing.T) {
 		var all sync.WaitGroup
 		for name, want := range content {
@@ -156,6 +160,27 @@ func edges(t *testing.T, s store.Store, put func(name string, content []byte)) {
 		if err := s.ReadAt(ctx, empty, make([]byte, 1), at); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("a byte at %d of an empty object: %v", at, err)
 		}
+	}
+}
+
+// begins is a store that sends the bytes at the beginning of objects along with their
+// size.
+func begins(t *testing.T, s store.Beginning, content map[string][]byte) {
+	for name, want := range content {
+		is, err := s.Stat(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, size := range []int{0, 1, len(want) / 2, len(want), len(want) + 1, len(want) + 100_000} {
+			first := make([]byte, size)
+			o, n, err := s.Begin(t.Context(), name, first)
+			if err != nil || o != is || n > min(size, len(want)) || n == 0 && min(size, len(want)) > 0 || !bytes.Equal(first[:n], want[:n]) {
+				t.Errorf("Begin(%q) with %d bytes = %+v, %d, %v, or wrong bytes; it is %+v", name, size, o, n, err, is)
+			}
+		}
+	}
+	if _, _, err := s.Begin(t.Context(), "none", make([]byte, 10)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Begin of what is missing: %v", err)
 	}
 }
 

@@ -37,6 +37,20 @@ func (m *Memory) set(name string, content []byte) {
 	m.objects[name] = slices.Clone(content)
 }
 
+// Begin implements [store.Beginning].
+func (m *Memory) Begin(ctx context.Context, name string, first []byte) (store.Object, int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	o, err := m.stat(name)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return store.Object{}, 0, err
+	}
+	return o, copy(first, m.objects[name]), nil
+}
+
 // Put implements [store.Writer].
 func (m *Memory) Put(ctx context.Context, name string, content io.ReaderAt, size int64, c store.Condition) (store.Object, error) {
 	all := make([]byte, size)

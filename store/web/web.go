@@ -39,6 +39,16 @@ func (s *Store) Stat(ctx context.Context, name string) (store.Object, error) {
 	return o, explained(err)
 }
 
+// Begin implements [store.Beginning].
+func (s *Store) Begin(ctx context.Context, name string, first []byte) (store.Object, int, error) {
+	ask, err := s.ask(name)
+	if err != nil {
+		return store.Object{}, 0, err
+	}
+	o, n, err := s.client.Begin(ctx, name, first, ask)
+	return o, n, explained(err)
+}
+
 // ReadAt implements [store.Store].
 func (s *Store) ReadAt(ctx context.Context, o store.Object, p []byte, at int64) error {
 	ask, err := s.ask(o.Name)

@@ -43,6 +43,12 @@ func (b below) Stat(ctx context.Context, name string) (store.Object, error) {
 	return o, err
 }
 
+func (b below) Begin(ctx context.Context, name string, first []byte) (store.Object, int, error) {
+	o, n, err := b.Store.Begin(ctx, b.url(name), first)
+	o.Name = name
+	return o, n, err
+}
+
 func (b below) ReadAt(ctx context.Context, o store.Object, p []byte, at int64) error {
 	o.Name = b.url(o.Name)
 	return b.Store.ReadAt(ctx, o, p, at)
