@@ -14,6 +14,7 @@ import (
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/stats"
 )
 
 // materials are the parts of a loader that exist before it, besides its recipe.
@@ -25,6 +26,7 @@ type materials struct {
 	most    int64          // samples of each source; 0: all
 	probes  bool           // nothing runs but for a first sample, and the host goes on
 	host    *python.Host   // that has workers already; nil: none does
+	hosts   []stats.Host   // of stores, as they were counted before
 }
 
 // assemble makes the loader of a recipe whose rows have this schema, in steps of which
@@ -91,7 +93,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 			replacements: resume.Replacements{Limit: d.config.MaxErrors.Limit(known.info.SamplesPerEpoch), Own: program.Replaceable},
 		},
 		watched: watched{tracing: report.Tracing{Elsewhere: d.options.Announce != nil}, dead: dead},
-		live:    live{info: known.info, workers: map[string]int{}},
+		live:    live{info: known.info, workers: map[string]int{}, hosts: m.hosts},
 	}, nil
 }
 

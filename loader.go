@@ -81,6 +81,7 @@ type live struct {
 	usage   *report.Usage           // since a consumer first asked, of any run; nil: none has
 	place   State                   // where there is no run
 	total   pipe.Stats              // of the runs before
+	hosts   []stats.Host            // of stores, as they were counted before it was opened
 	last    *stats.Resources        // nil before Close
 }
 

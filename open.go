@@ -37,7 +37,7 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (_ *Loader,
 		return nil, err
 	}
 
-	m := materials{config: c, options: o, lists: source.NewLister(r), room: roomFor(0, c.withDefaults())}
+	m := materials{config: c, options: o, lists: source.NewLister(r), room: roomFor(0, c.withDefaults()), hosts: hosts()}
 	defer func() {
 		if wrong != nil {
 			m.lists.Close()

@@ -16,6 +16,7 @@ import (
 	"github.com/headrace/headrace/pipe/observe/counters"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/stats"
+	"github.com/headrace/headrace/store"
 )
 
 // stallAfter is how long nothing moves before a stall is reported, unless a
@@ -126,9 +127,18 @@ func (l *Loader) Stats() stats.Snapshot {
 	l.mu.Unlock()
 	return stats.Snapshot{
 		Stats: total, Memory: l.memory(), Decoder: l.info.Decoder, Resources: l.resources(), Functions: python.HostOf(l.work).Stats(),
-		Mixes:  l.mixes(),
+		Mixes: l.mixes(), Hosts: stats.HostsSince(hosts(), l.hosts),
 		Counts: counters.Load(&l.work.Counts),
 	}
+}
+
+// hosts returns the counts of the hosts of all stores.
+func hosts() (all []stats.Host) {
+	for _, c := range store.AllCounts() {
+		all = append(all, stats.Host{Host: c.Host, Requests: c.Requests, Failed: c.Failed, Throttled: c.Throttled, Retries: c.Retries,
+			Hedges: c.Hedges, Wanted: c.Wanted, Fetched: c.Fetched, Waited: c.Waited, Took: c.Took, AtOnce: c.AtOnce})
+	}
+	return all
 }
 
 // mixes tells how often each source of each mix came.

@@ -19,6 +19,7 @@ type Snapshot struct {
 	Resources Resources  `json:"resources" doc:"what the processes used since a batch was first asked for"`
 	Functions []Function `json:"functions,omitempty" doc:"the functions of Python"`
 	Mixes     []Mix      `json:"mixes,omitempty" doc:"the mixes of sources"`
+	Hosts     []Host     `json:"hosts,omitempty" doc:"the hosts of stores since the loader was opened, with requests of other loaders"`
 
 	Counts
 
@@ -100,6 +101,7 @@ func (s Snapshot) Since(earlier Snapshot) (Snapshot, error) {
 			counters.Add(&d.Mixes[i].Sources[k], -1, earlier.Mixes[i].Sources[k])
 		}
 	}
+	d.Hosts = hostsSince(s.Hosts, earlier.Hosts)
 	return d, nil
 }
 

@@ -31,6 +31,9 @@ func Text(s Snapshot) string {
 	if s.Shards.Used > 0 {
 		parts = append(parts, wrap(shards(s.Shards)))
 	}
+	for _, h := range s.Hosts {
+		parts = append(parts, wrap(host(h)))
+	}
 	if s.Decoder != "" {
 		parts = append(parts, wrap("decoder: "+s.Decoder))
 	}

@@ -96,9 +96,10 @@ func stageVerdict(s Snapshot) string {
 	case t.Kind == "source":
 		return fmt.Sprintf("The bottleneck is %s: to give the next sample takes it %s of the time.", t.Name, percent(work))
 	case t.Workers == 1:
-		return fmt.Sprintf("The bottleneck is %s: its worker is busy %s of the time.", t.Name, percent(work))
+		return fmt.Sprintf("The bottleneck is %s: its worker is busy %s of the time.", t.Name, percent(work)) + hostVerdict(s, t)
 	default:
-		return fmt.Sprintf("The bottleneck is %s: its %d workers are busy %s of the time.", t.Name, t.Workers, percent(work))
+		return fmt.Sprintf("The bottleneck is %s: its %d workers are busy %s of the time.",
+			t.Name, t.Workers, percent(work)) + hostVerdict(s, t)
 	}
 }
 

@@ -30,9 +30,9 @@ func Open(ctx context.Context, name string, most int64) (File, error) {
 	return OpenToRead(ctx, name, most, nil)
 }
 
-// OpenToRead is [Open] for a reader that reads the whole file. Of an object, the bytes at
-// the beginning come with its size if the store can do that: as many as fit into first,
-// which the file uses until nobody reads it any more.
+// OpenToRead is [Open] of a file that is read whole. If the store can do that, the bytes
+// at the beginning of an object come with its size: as many as fit into first, which the
+// file uses until it is closed.
 func OpenToRead(ctx context.Context, name string, most int64, first []byte) (File, error) {
 	if _, _, ok := Scheme(name); !ok {
 		return Local{MaxBytes: most}.Open(name)

@@ -726,6 +726,7 @@ var arrows = []arrow{
 	{".", "sample", "the top: what travels through the engine"},
 	{".", "tensor", "the top: fields of batches are arrays"},
 	{".", "stats", "the top: a loader's numbers, with text"},
+	{".", "store", "the top: the hosts that are read from"},
 	{".", "op/custom", "what programs register"},
 	{".", "op/python", "calls of Python functions, and their workers"},
 	{".", "op/input", "where samples are read from"},

@@ -66,12 +66,6 @@ type Contents interface {
 	Fetch(ctx context.Context, w *core.Env, it *record.Record) (read int64, err error)
 }
 
-// Away are contents that may be in a store, and not on this machine.
-type Away interface {
-	Contents
-	Away() bool
-}
-
 // mixture is contents whose samples are those of other listings.
 type mixture interface {
 	Contents

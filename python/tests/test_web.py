@@ -96,6 +96,11 @@ def test_a_file_takes_one_request(tmp_path: pathlib.Path) -> None:
     ):
         assert [s["bytes"] for s in loader] == [p.read_bytes() for p in sorted(tmp_path.glob("*.bin"))]
         assert {name: n for name, n in web.requests.items() if n != 1} == {f"{k:02d}.bin": 2 for k in large}
+        (host,) = loader.stats()["hosts"]
+    assert host["host"] == web.url.removeprefix("http://")
+    assert (host["requests"], host["failed"], host["retries"]) == (42, 0, 0)
+    assert host["wanted_bytes"] == host["fetched_bytes"] == sum(p.stat().st_size for p in tmp_path.glob("*.bin"))
+    assert host["took_ns"] > 0
 
 
 

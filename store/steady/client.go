@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/headrace/headrace/store"
 )
 
 // Ask says how an object is asked for.
@@ -34,6 +36,7 @@ func New(t http.RoundTripper, follows bool) *Client {
 	if !follows {
 		c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	}
+	store.CountBy(c.Counts)
 	return c
 }
 

@@ -96,7 +96,7 @@ func (b *bed) fails(is error, says ...string) time.Duration {
 	return time.Since(since)
 }
 
-func (b *bed) counts() steady.Counts { return b.c.Counts()[0] }
+func (b *bed) counts() store.Counts { return b.c.Counts()[0] }
 
 // TestResetsAtEveryByte: a read goes on at the byte at which the last one broke off, and
 // asks for no byte twice.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/headrace/headrace/store"
 )
 
 const (
@@ -28,7 +30,7 @@ type host struct {
 	name string
 
 	mu     sync.Mutex // guards what is below
-	counts Counts
+	counts store.Counts
 
 	window float64         // requests at once
 	within int             // requests that are sent, or whose body is read
@@ -91,6 +93,7 @@ func (h *host) leave(ctx context.Context, sent time.Time, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.counts.Requests++
+	h.counts.Took += time.Since(sent)
 	full := h.within >= int(h.window)
 	h.within--
 	defer h.admit()
@@ -122,7 +125,7 @@ func (h *host) leave(ctx context.Context, sent time.Time, err error) {
 	}
 }
 
-func (h *host) count(f func(*Counts)) {
+func (h *host) count(f func(*store.Counts)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	f(&h.counts)

@@ -30,7 +30,7 @@ func (c *Client) Fill(ctx context.Context, o store.Object, p []byte, at int64, a
 	}
 
 	h := c.host(ask.Host)
-	h.count(func(c *Counts) { c.Wanted += int64(len(p)) })
+	h.count(func(c *store.Counts) { c.Wanted += int64(len(p)) })
 	for t := h.tries(); ; {
 		n, err := c.part(ctx, h, o, p, at, ask)
 		if p, at = p[n:], at+int64(n); len(p) == 0 {
@@ -61,7 +61,7 @@ func (c *Client) part(ctx context.Context, h *host, o store.Object, p []byte, at
 			return err
 		}
 		n, err = a.fill(p[:s.n])
-		h.count(func(c *Counts) { c.Fetched += int64(n) })
+		h.count(func(c *store.Counts) { c.Fetched += int64(n) })
 		return err
 	})
 	return n, err
@@ -142,13 +142,13 @@ func (c *Client) begin(ctx context.Context, h *host, first []byte, ask Ask) (o s
 
 // first reads the bytes at the beginning of an object from the answer that told of it.
 func (c *Client) first(h *host, a *answer, o store.Object, p []byte) (n int, err error) {
-	h.count(func(c *Counts) { c.Wanted += int64(len(p)) })
+	h.count(func(c *store.Counts) { c.Wanted += int64(len(p)) })
 	s, err := spanOf(a.Response, o, 0, len(p))
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", h.name, err)
 	}
 	n, err = a.fill(p[:s.n])
-	h.count(func(c *Counts) { c.Fetched += int64(n) })
+	h.count(func(c *store.Counts) { c.Fetched += int64(n) })
 	return n, err
 }
 

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"github.com/headrace/headrace/store"
 )
 
 // answer is an answer whose body may be read. To close it ends its request.
@@ -79,7 +81,7 @@ func (c *Client) send(ctx context.Context, h *host, ask Ask, header http.Header)
 			other <- nil
 		case winner.CompareAndSwap(0, 2):
 			cancel(nil)
-			h.count(func(c *Counts) { c.Won++ })
+			h.count(func(c *store.Counts) { c.Won++ })
 			other <- a
 		default:
 			a.close()
