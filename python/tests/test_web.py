@@ -103,7 +103,6 @@ def test_a_file_takes_one_request(tmp_path: pathlib.Path) -> None:
     assert host["took_ns"] > 0
 
 
-
 @pytest.mark.parametrize("form", ["{000..003}.tar", "t.parquet"])
 def test_shards(form: str, data: pathlib.Path, web: WebServer) -> None:
     def described(place: str) -> hr.Pipeline:
