@@ -213,7 +213,7 @@ run_rest() {
 	step "python tests, TensorFlow" scripts/test_tensorflow.sh
 	step "programs of SPDL's kind, with SPDL" scripts/test_spdl.sh
 	step "packing beside Grain and Zephon" scripts/test_packing.sh
-	step "objects of moto" scripts/test_stores.sh
+	step "objects of stores" scripts/test_stores.sh
 	step "python tests, every Python" scripts/pythons.sh
 }
 

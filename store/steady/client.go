@@ -19,6 +19,16 @@ type Ask struct {
 	// credentials. It is called for each try, as signatures have a date. Errors end the
 	// read.
 	Request func(ctx context.Context, header http.Header) (*http.Request, error)
+	// Version returns the version in an answer with an object of some size. Then Request
+	// asks for one by itself, if it can. nil: ETags are asked for, or else dates.
+	Version func(header http.Header, size int64) string
+}
+
+func (a Ask) version(header http.Header, size int64) string {
+	if a.Version != nil {
+		return a.Version(header, size)
+	}
+	return Version(header, size)
 }
 
 // Client sends requests, to any number of hosts.

@@ -51,9 +51,11 @@ func (c *Client) Fill(ctx context.Context, o store.Object, p []byte, at int64, a
 // part reads as many of the bytes as come of one request.
 func (c *Client) part(ctx context.Context, h *host, o store.Object, p []byte, at int64, ask Ask) (n int, err error) {
 	header := http.Header{"Range": {fmt.Sprintf("bytes=%d-%d", at, at+int64(len(p))-1)}}
-	pin(header, o.Version)
+	if ask.Version == nil {
+		pin(header, o.Version)
+	}
 	err = c.request(ctx, h, ask, header, func(a *answer) error {
-		s, err := spanOf(a.Response, o, at, len(p))
+		s, err := spanOf(a.Response, o, ask.version, at, len(p))
 		if err != nil {
 			return fmt.Errorf("%s: %w", h.name, err)
 		}
@@ -123,9 +125,9 @@ func (c *Client) begin(ctx context.Context, h *host, first []byte, ask Ask) (o s
 		if err != nil {
 			return fmt.Errorf("%s: %w", h.name, err)
 		}
-		o.Version = Version(a.Header, o.Size)
+		o.Version = ask.version(a.Header, o.Size)
 		if want := int(min(int64(len(first)), o.Size)); want > 0 {
-			n, err = c.first(h, a, o, first[:want])
+			n, err = c.first(h, a, o, ask, first[:want])
 			return err
 		}
 		if a.ContentLength >= 0 && a.ContentLength < mostRefusal {
@@ -141,9 +143,9 @@ func (c *Client) begin(ctx context.Context, h *host, first []byte, ask Ask) (o s
 }
 
 // first reads the bytes at the beginning of an object from the answer that told of it.
-func (c *Client) first(h *host, a *answer, o store.Object, p []byte) (n int, err error) {
+func (c *Client) first(h *host, a *answer, o store.Object, ask Ask, p []byte) (n int, err error) {
 	h.count(func(c *store.Counts) { c.Wanted += int64(len(p)) })
-	s, err := spanOf(a.Response, o, 0, len(p))
+	s, err := spanOf(a.Response, o, ask.version, 0, len(p))
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", h.name, err)
 	}

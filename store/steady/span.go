@@ -26,7 +26,7 @@ var ErrNoRanges = errors.New("steady: the server knows no ranges")
 
 // spanOf checks that an answer has bytes of an object from a place on, and the object its
 // size and version.
-func spanOf(r *http.Response, o store.Object, at int64, n int) (span, error) {
+func spanOf(r *http.Response, o store.Object, version func(http.Header, int64) string, at int64, n int) (span, error) {
 	size, err := sizeOf(r)
 	switch {
 	case err != nil:
@@ -34,7 +34,7 @@ func spanOf(r *http.Response, o store.Object, at int64, n int) (span, error) {
 	case size >= 0 && size != o.Size:
 		return span{}, &final{fmt.Errorf("%w: it had %d bytes, and has %d", store.ErrChanged, o.Size, size)}
 	}
-	if now := Version(r.Header, o.Size); now != o.Version {
+	if now := version(r.Header, o.Size); now != o.Version {
 		return span{}, &final{fmt.Errorf("%w: it was version %s, and is %s", store.ErrChanged, o.Version, now)}
 	}
 

@@ -1,0 +1,126 @@
+"""Servers that speak as stores do, and the same files in each."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import pytest
+from hub_server import HubServer
+
+from test_web import data as data_of_web
+
+SECRET = "s3cr3t/KEY+of=nobody"
+
+
+@dataclass
+class Place:
+    """A folder of a store with the same files as one here, and what the store says of it."""
+
+    name: str
+    missing: str  # a name of what is not there
+    says: str  # what the error of that is
+    facts: tuple[str, ...]  # of headrace doctor
+
+
+@dataclass
+class Servers:
+    hub: HubServer
+    moto: str
+
+
+@pytest.fixture(scope="session")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+    """All servers, for which the environment is set. They start before the engine, which reads it when it starts."""
+    os.environ["HOME"] = str(tmp_path_factory.mktemp("home"))
+    logs = tmp_path_factory.mktemp("servers")
+    with ExitStack() as all, HubServer(SECRET) as hub:
+        os.environ.update(HF_ENDPOINT=hub.url, HF_TOKEN=SECRET)
+        yield Servers(hub, all.enter_context(moto(logs)))
+        assert not hub.wrong, "the token was sent to another host"
+
+
+@pytest.fixture(scope="session")
+def data(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    folder = data_of_web.__wrapped__(tmp_path_factory)  # type: ignore[attr-defined]
+    (folder / "metadata.csv").write_text(
+        "file_name,age\n" + "".join(f"{kind}/{i}.png,{i}\n" for kind in ("cat", "dog é+%") for i in range(8))
+    )
+    return folder
+
+
+@pytest.fixture(scope="session")
+def places(servers: Servers, data: pathlib.Path) -> dict[str, Place]:
+    servers.hub.folder = data
+    return {
+        "s3": in_moto(servers.moto, data),
+        "hub": Place("hf://datasets/test/set", "hf://datasets/test/none", "there is no dataset test/none", ("HF_TOKEN", "c0ffee")),
+        "hub's bucket": Place("hf://buckets/test/set", "hf://buckets/test/none", "there is no bucket test/none", ("HF_TOKEN",)),
+    }
+
+
+@contextmanager
+def running(line: list[str], url: str, log: pathlib.Path) -> Iterator[None]:
+    """A server, from when it answers on."""
+    with open(log, "w") as out:
+        server = subprocess.Popen(line, stdout=out, stderr=out)
+    try:
+        for _ in range(600):
+            try:
+                urllib.request.urlopen(url).close()
+                break
+            except urllib.error.HTTPError:
+                break
+            except (urllib.error.URLError, OSError):
+                assert server.poll() is None, log.read_text()
+                time.sleep(0.1)
+        yield
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def send(method: str, url: str, content: bytes | None = None, **headers: str) -> None:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    urllib.request.urlopen(urllib.request.Request(url, content, method=method, headers=named)).close()
+
+
+def files_of(folder: pathlib.Path) -> Iterator[tuple[str, bytes]]:
+    for file in sorted(folder.rglob("*")):
+        if file.is_file():
+            yield str(file.relative_to(folder)), file.read_bytes()
+
+
+@contextmanager
+def moto(logs: pathlib.Path) -> Iterator[str]:
+    """Amazon S3, by moto."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    with running([os.environ["HEADRACE_MOTO"], "-p", str(port)], url, logs / "moto"):
+        os.environ.update(
+            AWS_ENDPOINT_URL=url, AWS_ACCESS_KEY_ID="AKIDTEST", AWS_SECRET_ACCESS_KEY=SECRET, AWS_EC2_METADATA_DISABLED="true"
+        )
+        yield url
+
+
+def in_moto(url: str, data: pathlib.Path) -> Place:
+    headers = {"Authorization": "AWS x:y", "Content-Type": "application/octet-stream"}  # or moto reads a form
+    send("PUT", f"{url}/bucket", **headers)
+    for name, content in files_of(data):
+        send("PUT", f"{url}/bucket/set/{urllib.parse.quote(name)}", content, **headers)
+    return Place("s3://bucket/set", "s3://missing/set", 'there is no bucket "missing" at 127.0.0.1', ("AWS_ACCESS_KEY_ID",))
