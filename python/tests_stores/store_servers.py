@@ -19,6 +19,7 @@ from hub_server import HubServer
 
 from test_web import data as data_of_web
 
+STORES = pathlib.Path(os.environ["HEADRACE_STORES"])
 SECRET = "s3cr3t/KEY+of=nobody"
 
 
@@ -36,6 +37,7 @@ class Place:
 class Servers:
     hub: HubServer
     moto: str
+    gcs: str
 
 
 @pytest.fixture(scope="session")
@@ -45,7 +47,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     logs = tmp_path_factory.mktemp("servers")
     with ExitStack() as all, HubServer(SECRET) as hub:
         os.environ.update(HF_ENDPOINT=hub.url, HF_TOKEN=SECRET)
-        yield Servers(hub, all.enter_context(moto(logs)))
+        yield Servers(hub, all.enter_context(moto(logs)), all.enter_context(gcs(logs)))
         assert not hub.wrong, "the token was sent to another host"
 
 
@@ -63,13 +65,14 @@ def places(servers: Servers, data: pathlib.Path) -> dict[str, Place]:
     servers.hub.folder = data
     return {
         "s3": in_moto(servers.moto, data),
+        "gcs": in_gcs(servers.gcs, data),
         "hub": Place("hf://datasets/test/set", "hf://datasets/test/none", "there is no dataset test/none", ("HF_TOKEN", "c0ffee")),
         "hub's bucket": Place("hf://buckets/test/set", "hf://buckets/test/none", "there is no bucket test/none", ("HF_TOKEN",)),
     }
 
 
 @contextmanager
-def running(line: list[str], url: str, log: pathlib.Path) -> Iterator[None]:
+def running(line: list[str | pathlib.Path], url: str, log: pathlib.Path) -> Iterator[None]:
     """A server, from when it answers on."""
     with open(log, "w") as out:
         server = subprocess.Popen(line, stdout=out, stderr=out)
@@ -111,7 +114,7 @@ def moto(logs: pathlib.Path) -> Iterator[str]:
     """Amazon S3, by moto."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    with running([os.environ["HEADRACE_MOTO"], "-p", str(port)], url, logs / "moto"):
+    with running([STORES / "bin/moto_server", "-p", str(port)], url, logs / "moto"):
         os.environ.update(
             AWS_ENDPOINT_URL=url, AWS_ACCESS_KEY_ID="AKIDTEST", AWS_SECRET_ACCESS_KEY=SECRET, AWS_EC2_METADATA_DISABLED="true"
         )
@@ -124,3 +127,22 @@ def in_moto(url: str, data: pathlib.Path) -> Place:
     for name, content in files_of(data):
         send("PUT", f"{url}/bucket/set/{urllib.parse.quote(name)}", content, **headers)
     return Place("s3://bucket/set", "s3://missing/set", 'there is no bucket "missing" at 127.0.0.1', ("AWS_ACCESS_KEY_ID",))
+
+
+@contextmanager
+def gcs(logs: pathlib.Path) -> Iterator[str]:
+    """Google Cloud Storage, by fake-gcs-server."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    options = ["-scheme", "http", "-host", "127.0.0.1", "-port", str(port), "-public-host", f"127.0.0.1:{port}", "-backend", "memory"]
+    with running([STORES / "bin/fake-gcs-server", *options], url, logs / "gcs"):
+        os.environ["STORAGE_EMULATOR_HOST"] = url
+        yield url
+
+
+def in_gcs(url: str, data: pathlib.Path) -> Place:
+    send("POST", f"{url}/storage/v1/b?project=test", b'{"name": "bucket"}', Content_Type="application/json")
+    for name, content in files_of(data):
+        query = urllib.parse.urlencode({"uploadType": "media", "name": f"set/{name}"})
+        send("POST", f"{url}/upload/storage/v1/b/bucket/o?{query}", content, Content_Type="application/octet-stream")
+    return Place("gs://bucket/set", "gs://missing/set", 'there is no bucket "missing"', ("STORAGE_EMULATOR_HOST",))

@@ -17,7 +17,7 @@ from test_web import content, images
 ENGINE = pathlib.Path(hr.__file__).parent / "_bin" / "headrace"
 
 
-@pytest.fixture(params=["s3", "hub", "hub's bucket"])
+@pytest.fixture(params=["s3", "gcs", "hub", "hub's bucket"])
 def place(request: pytest.FixtureRequest, places: dict[str, Place]) -> Place:
     return places[request.param]
 

@@ -1,0 +1,127 @@
+package gcs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/google"
+)
+
+// identity has the token for requests. The first of these that exists gives it:
+//
+//   - the file of GOOGLE_APPLICATION_CREDENTIALS: a key, or a federation
+//   - the user that gcloud auth application-default login has written down
+//   - the service account of the machine, or of the pod
+//
+// Without any, requests have no token, which is enough for public buckets.
+type identity struct {
+	mu     sync.Mutex // guards what is below
+	tokens oauth2.TokenSource
+	from   string // the source, for messages; "": not looked for yet
+}
+
+const (
+	readOnly  = "https://www.googleapis.com/auth/devstorage.read_only"
+	mostToken = 30 * time.Second // a service may hang
+)
+
+func newIdentity(none bool, by string) *identity {
+	if off, _ := strconv.ParseBool(os.Getenv("CLOUDSDK_AUTH_DISABLE_CREDENTIALS")); off {
+		none, by = true, "CLOUDSDK_AUTH_DISABLE_CREDENTIALS"
+	}
+	i := &identity{}
+	if none {
+		i.from = "none: " + by + " is set"
+	}
+	return i
+}
+
+// get returns the token, and its source; nil: there is none. It is renewed before it
+// expires.
+func (i *identity) get(ctx context.Context) (*oauth2.Token, string, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, "", err
+	}
+	if i.from == "" {
+		if err := i.search(); err != nil {
+			return nil, "", err
+		}
+	}
+	if i.tokens == nil {
+		return nil, i.from, nil
+	}
+	t, err := i.tokens.Token()
+	if err == nil {
+		return t, i.from, nil
+	}
+	var told *oauth2.RetrieveError // its text has the whole answer
+	if errors.As(err, &told) {
+		var why struct {
+			Error       string
+			Description string `json:"error_description"`
+		}
+		json.Unmarshal(told.Body, &why)
+		return nil, i.from, fmt.Errorf("gcs: no token comes of %s: %s %s: renew it, or gcloud auth application-default login",
+			i.from, why.Error, why.Description)
+	}
+	return nil, i.from, fmt.Errorf("gcs: no token comes of %s: %w", i.from, err)
+}
+
+func (i *identity) search() error {
+	// The context is for all requests to come, and only has their client.
+	ctx := context.WithValue(context.Background(), oauth2.HTTPClient, &http.Client{Timeout: mostToken})
+	file, from := os.Getenv("GOOGLE_APPLICATION_CREDENTIALS"), "GOOGLE_APPLICATION_CREDENTIALS"
+	if file == "" {
+		file, from = userFile(), "gcloud auth application-default login"
+	}
+	_, missing := os.Stat(file)
+	if missing != nil && from == "GOOGLE_APPLICATION_CREDENTIALS" {
+		return fmt.Errorf("gcs: the file of %s: %w", from, missing)
+	}
+	c, err := google.FindDefaultCredentials(ctx, readOnly)
+	switch {
+	case err != nil && missing == nil:
+		return fmt.Errorf("gcs: the credentials of %s: %w", from, err)
+	case err != nil:
+		i.from = "none: tried GOOGLE_APPLICATION_CREDENTIALS, gcloud auth application-default login, the account of the machine"
+		return nil
+	case missing != nil:
+		from = "the account of the machine"
+	}
+	i.tokens, i.from = c.TokenSource, from
+	return nil
+}
+
+// userFile is the file of the user's credentials.
+func userFile() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(home, ".config", "gcloud", "application_default_credentials.json")
+}
+
+// renew has credentials looked for again, unless that has happened since a token was
+// given. It returns whether there may be others.
+func (i *identity) renew(t *oauth2.Token) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.tokens == nil || t == nil {
+		return false
+	}
+	if now, err := i.tokens.Token(); err == nil && now.AccessToken == t.AccessToken {
+		i.tokens, i.from = nil, ""
+	}
+	return true
+}
