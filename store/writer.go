@@ -82,6 +82,26 @@ func Put(ctx context.Context, name string, content []byte, c Condition) (Object,
 	return o, nil
 }
 
+// Holds reports whether an object has this content, and returns it: a writer asks when it
+// was told that there is one, and an earlier try of its own may have made it.
+func Holds(ctx context.Context, s Store, name string, content io.ReaderAt, size int64) (o Object, same bool) {
+	o, err := s.Stat(ctx, name)
+	if err != nil || o.Size != size {
+		return o, false
+	}
+	there, here := make([]byte, min(size, pieces)), make([]byte, min(size, pieces))
+	for at := int64(0); at < size; at += int64(len(here)) {
+		there, here = there[:min(int64(len(there)), size-at)], here[:min(int64(len(here)), size-at)]
+		if err := s.ReadAt(ctx, o, there, at); err != nil {
+			return o, false
+		}
+		if n, _ := content.ReadAt(here, at); n < len(here) || !bytes.Equal(here, there) {
+			return o, false
+		}
+	}
+	return o, true
+}
+
 // appends is how often [Append] tries, when others write to the same object.
 const appends = 16
 

@@ -25,6 +25,7 @@ from hub_server import HubServer
 from test_web import data as data_of_web
 
 STORES = pathlib.Path(os.environ["HEADRACE_STORES"])
+HOME = os.environ["HOME"]
 SECRET = "s3cr3t/KEY+of=nobody"
 
 

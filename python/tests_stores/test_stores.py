@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import subprocess
 from typing import Any
 
 import pytest
-from store_servers import SECRET, Place
+from store_servers import HOME, SECRET, Place
 
 import headrace as hr
 from headrace.errors import HeadraceError
 from test_web import content, images
 
+ROOT = pathlib.Path(__file__).parents[2]
 ENGINE = pathlib.Path(hr.__file__).parent / "_bin" / "headrace"
 
 
@@ -113,3 +115,51 @@ def test_what_cannot_be_read_is_said_before_anything_starts(place: Place) -> Non
         hr.io.load_image(bucket + "/none.png")
     with pytest.raises(HeadraceError, match=r"004\.tar: (?s:.*)\(and so are 2 of 3 shards\)"):
         hr.read(bucket + "/{003..005}.tar").batch(1).loader()
+
+
+def written(place: str) -> hr.Loader:
+    return hr.read(place + "/*.tar").decode_image().resize((8, 8)).batch(2).loader()
+
+
+WRITTEN = "headrace: 1\nsteps:\n  - files: {{pattern: '{}/cat'}}\n  - decode_image\n  - resize: {{size: [8, 8]}}\n  - batch: {{size: 4}}\n"
+
+
+@pytest.mark.parametrize("store", ["s3", "gcs", "azure"])
+def test_writing(store: str, places: dict[str, Place], data: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    """Shards, indices and images that are written to a store are those that are written here."""
+    there, here = places[store].name.removesuffix("set") + "out", str(tmp_path)
+    (tmp_path / "r.yaml").write_text(WRITTEN.format(data))
+    for place in (there, here):
+        out = (str(tmp_path / "r.yaml"), "--quiet", "--out", f"tar:{place}/%02d.tar", "--shard-samples", "3", "--images", "png")
+        code, told = command("run", *out)
+        assert code == 0, told
+        code, told = command("run", *out)  # it is complete, and goes on from there
+        assert code == 0, told
+        code, told = command("index", f"{place}/*.tar", "--beside")
+        assert code == 0, told
+    with written(there) as far, written(here) as near:
+        want, got = content(near), content(far)
+    assert len(want) == 4
+    assert got == want
+
+    hr.io.save_image(there + "/one é+%.png", hr.io.load_image(data / "cat/0.png"))
+    assert (hr.io.load_image(there + "/one é+%.png") == hr.io.load_image(data / "cat/0.png")).all()
+    (tmp_path / "r.yaml").write_text(WRITTEN.format(data).replace("8, 8", "9, 9"))
+    code, told = command("run", str(tmp_path / "r.yaml"), "--quiet", "--out", f"tar:{there}/%02d.tar")
+    assert code != 0
+    assert "another" in told, told
+
+
+@pytest.mark.parametrize("store", ["s3", "gcs", "azure"])
+def test_the_contract_of_stores(store: str, places: dict[str, Place]) -> None:
+    """What every store has to do, by the test that all pass: here with a server that somebody else wrote."""
+    below = places[store].name.partition("://")[2].removesuffix("set") + "contract/"
+    line = ["go", "test", "-count=1", "-run", "TestAtServer", f"./store/{store}"]
+    variables = {**os.environ, "HOME": HOME, "HEADRACE_AT_SERVER": below}
+    done = subprocess.run(line, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_hub_has_no_writes(places: dict[str, Place]) -> None:
+    with pytest.raises(HeadraceError, match="its store takes no objects"):
+        hr.io.save_image(places["hub"].name + "/new.png", hr.io.load_image(places["hub"].name + "/cat/0.png"))

@@ -44,7 +44,7 @@ func (s *Store) Stat(ctx context.Context, name string) (o store.Object, err erro
 	if err != nil {
 		return o, err
 	}
-	err = s.do(ctx, set, b, nil, func(a steady.Ask) error {
+	err = s.do(ctx, set, b, nil, nil, func(a steady.Ask) error {
 		o, err = s.client.Stat(ctx, name, a)
 		return err
 	})
@@ -57,7 +57,7 @@ func (s *Store) ReadAt(ctx context.Context, o store.Object, p []byte, at int64) 
 	if err != nil {
 		return err
 	}
-	return s.do(ctx, set, b, nil, func(a steady.Ask) error { return s.client.Fill(ctx, o, p, at, a) })
+	return s.do(ctx, set, b, nil, nil, func(a steady.Ask) error { return s.client.Fill(ctx, o, p, at, a) })
 }
 
 // Tell implements [store.Telling].
@@ -148,7 +148,7 @@ func (s *Store) Objects(ctx context.Context, prefix string) iter.Seq2[store.Obje
 }
 
 func (s *Store) page(ctx context.Context, set *settings, b blob, query url.Values) (p page, err error) {
-	err = s.do(ctx, set, b, query, func(a steady.Ask) error {
+	err = s.do(ctx, set, b, query, nil, func(a steady.Ask) error {
 		_, body, err := s.client.Page(ctx, a)
 		if err == nil {
 			err = xml.Unmarshal(body, &p)
@@ -208,9 +208,9 @@ func isHere(host string) bool {
 	return err == nil && (name == "localhost" || ip != nil && ip.IsLoopback())
 }
 
-// do makes a request about a blob, or a container if it has no name, and makes it again
-// if its token has expired.
-func (s *Store) do(ctx context.Context, set *settings, b blob, query url.Values, f func(steady.Ask) error) error {
+// do makes a request about a blob, or a container if it has no name: a read if w is nil.
+// It makes it again if the token has expired.
+func (s *Store) do(ctx context.Context, set *settings, b blob, query url.Values, w *write, f func(steady.Ask) error) error {
 	scheme, host, path := set.address(b)
 	if b.name != "" {
 		path += "/" + encode(b.name)
@@ -231,7 +231,10 @@ func (s *Store) do(ctx context.Context, set *settings, b blob, query url.Values,
 				return nil, err
 			}
 			u := &url.URL{Scheme: scheme, Host: host, Path: plain, RawPath: path, RawQuery: query.Encode()}
-			return who.request(ctx, u, header, b.account), nil
+			r := request(ctx, u, header)
+			w.prepare(r)
+			who.allow(r, b.account)
+			return r, nil
 		}
 		err = f(ask)
 		var r *steady.Refusal
@@ -243,19 +246,25 @@ func (s *Store) do(ctx context.Context, set *settings, b blob, query url.Values,
 		if try == 0 && isOld && set.identity.renew(who.token) {
 			continue
 		}
-		return explained(err, r, code, asked{b, host, who.from})
+		return explained(err, r, code, asked{b, host, who.from, w != nil})
 	}
 }
 
 // apiVersion is of the requests: listings of this one encode names that XML cannot have.
 const apiVersion = "2021-12-02"
 
-func (c credentials) request(ctx context.Context, u *url.URL, header http.Header, account string) *http.Request {
+func request(ctx context.Context, u *url.URL, header http.Header) *http.Request {
 	r := (&http.Request{Method: http.MethodGet, URL: u, Header: header.Clone(), Host: u.Host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
 	r.Header.Set("User-Agent", "headrace")
 	r.Header.Set("X-Ms-Version", apiVersion)
 	r.Header.Set("X-Ms-Date", time.Now().UTC().Format(http.TimeFormat))
+	return r
+}
+
+// allow adds the credentials to a request.
+func (c credentials) allow(r *http.Request, account string) {
+	u := r.URL
 	switch {
 	case len(c.key) > 0:
 		sign(r, account, c.key)
@@ -266,5 +275,4 @@ func (c credentials) request(ctx context.Context, u *url.URL, header http.Header
 	case c.token != "":
 		r.Header.Set("Authorization", "Bearer "+c.token)
 	}
-	return r
 }

@@ -66,7 +66,14 @@ func serve(t *testing.T) *service {
 // signature is that of a request by the words of the service's documentation.
 func signature(r *http.Request, account string) string {
 	h := r.Header
-	own := []string{"x-ms-date:" + h.Get("x-ms-date"), "x-ms-version:" + h.Get("x-ms-version")}
+	own := "x-ms-date:" + h.Get("x-ms-date") + "\nx-ms-version:" + h.Get("x-ms-version")
+	if kind := h.Get("x-ms-blob-type"); kind != "" {
+		own = "x-ms-blob-type:" + kind + "\n" + own
+	}
+	length := ""
+	if r.ContentLength > 0 {
+		length = fmt.Sprint(r.ContentLength)
+	}
 	resource := "/" + account + r.URL.EscapedPath()
 	for _, name := range slices.Sorted(func(yield func(string) bool) {
 		for name := range r.URL.Query() {
@@ -75,8 +82,8 @@ func signature(r *http.Request, account string) string {
 	}) {
 		resource += "\n" + name + ":" + r.URL.Query().Get(name)
 	}
-	text := strings.Join([]string{"GET", "", "", "", "", "", "", "", h.Get("If-Match"), "", h.Get("If-Unmodified-Since"), h.Get("Range"),
-		own[0], own[1], resource}, "\n")
+	text := strings.Join([]string{r.Method, "", "", length, "", h.Get("Content-Type"), "", "", h.Get("If-Match"), h.Get("If-None-Match"),
+		h.Get("If-Unmodified-Since"), h.Get("Range"), own, resource}, "\n")
 	key, _ := base64.StdEncoding.DecodeString(secret)
 	m := hmac.New(sha256.New, key)
 	m.Write([]byte(text))
@@ -101,6 +108,10 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"token": got == "Bearer token", "none": got == "" && q.Get("sig") == ""}[s.by]
 	if !isAllowed || r.Header.Get("x-ms-version") != apiVersion {
 		s.t.Errorf("%s is asked for by %v", r.URL, r.Header)
+	}
+	if r.Method != http.MethodGet {
+		s.change(w, r)
+		return
 	}
 	bucket, name, _ := strings.Cut(r.URL.Path[1:], "/")
 	if name == "" && q.Get("restype") == "container" && q.Get("comp") == "list" {

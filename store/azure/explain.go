@@ -11,8 +11,9 @@ import (
 // asked is the subject of a request.
 type asked struct {
 	blob
-	host string
-	from string // of the credentials
+	host    string
+	from    string // of the credentials
+	isWrite bool
 }
 
 // explained says what an answer means, and what to do about it. It has no secret: not the
@@ -44,13 +45,17 @@ func explained(err error, r *steady.Refusal, code string, a asked) error {
 	case "AuthorizationSourceIPMismatch", "AuthorizationFailure":
 		return say("%s denies access: its firewall, or the SAS of %s, may not allow this machine", a.host, a.from)
 	}
+	rights, role := "read and list blobs", "Storage Blob Data Reader"
+	if a.isWrite {
+		rights, role = "write and delete blobs", "Storage Blob Data Contributor"
+	}
 	switch {
 	case isDenied && isNone:
 		return say("access to the container %q is denied without credentials: az login, or set AZURE_STORAGE_KEY or "+
 			"AZURE_STORAGE_SAS_TOKEN (%s)", a.container, a.from)
 	case isDenied:
-		return say("access to the container %q is denied: the credentials, which are of %s, need to read and list blobs, as in the role "+
-			"Storage Blob Data Reader", a.container, a.from)
+		return say("access to the container %q is denied: the credentials, which are of %s, need to %s, as in the role %s",
+			a.container, a.from, rights, role)
 	case r.Status == http.StatusNotFound:
 		return err
 	}

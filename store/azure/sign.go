@@ -14,8 +14,7 @@ import (
 var signed = []string{"Content-Encoding", "Content-Language", "Content-Length", "Content-MD5", "Content-Type", "Date",
 	"If-Modified-Since", "If-Match", "If-None-Match", "If-Unmodified-Since", "Range"}
 
-// sign signs a request without a body, whose path is encoded: Shared Key of the Blob
-// service.
+// sign signs a request, whose path is encoded: Shared Key of the Blob service.
 func sign(r *http.Request, account string, key []byte) {
 	var b strings.Builder
 	b.Grow(512)

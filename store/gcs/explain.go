@@ -41,6 +41,7 @@ func (r reason) short() string {
 type asked struct {
 	bucket, object, project string
 	from                    string // of the token
+	isWrite                 bool
 }
 
 // explained says what an answer means, and what to do about it.
@@ -56,7 +57,11 @@ func explained(err error, r *steady.Refusal, why reason, a asked) error {
 		return fmt.Errorf("%s (%w, %s)", fmt.Sprintf(format, args...), err, says)
 	}
 	right := "storage.objects.get"
-	if a.object == "" {
+	role := "Storage Object Viewer"
+	switch {
+	case a.isWrite:
+		right, role = "storage.objects.create and .delete", "Storage Object User"
+	case a.object == "":
 		right = "storage.objects.list"
 	}
 	isDenied := r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden
@@ -72,8 +77,8 @@ func explained(err error, r *steady.Refusal, why reason, a asked) error {
 		return say("the account may not spend for the project %q, of GOOGLE_CLOUD_PROJECT: see the credentials, which are of %s",
 			a.project, a.from)
 	case isDenied:
-		return say("access to the bucket %q is denied: the account, which is of %s, needs %s, as in the role Storage Object Viewer",
-			a.bucket, a.from, right)
+		return say("access to the bucket %q is denied: the account, which is of %s, needs %s, as in the role %s",
+			a.bucket, a.from, right, role)
 	case r.Status == http.StatusNotFound && (a.object == "" || strings.Contains(says, "bucket")):
 		return say("there is no bucket %q: see its name", a.bucket)
 	case r.Status == http.StatusNotFound:

@@ -40,7 +40,7 @@ func (s *Store) Stat(ctx context.Context, name string) (o store.Object, err erro
 	if err != nil {
 		return o, err
 	}
-	err = s.do(ctx, bucket, object, media(bucket, object), nil, func(a steady.Ask) error {
+	err = s.do(ctx, target{bucket, object, media(bucket, object), url.Values{"alt": {"media"}}}, nil, func(a steady.Ask) error {
 		o, err = s.client.Stat(ctx, name, a)
 		return err
 	})
@@ -54,11 +54,13 @@ func (s *Store) ReadAt(ctx context.Context, o store.Object, p []byte, at int64) 
 		return err
 	}
 	// A generation by itself would be read as long as the bucket has it, though old.
-	query := url.Values{}
+	query := url.Values{"alt": {"media"}}
 	if o.Size > 0 {
 		query.Set("ifGenerationMatch", o.Version)
 	}
-	return s.do(ctx, bucket, object, media(bucket, object), query, func(a steady.Ask) error { return s.client.Fill(ctx, o, p, at, a) })
+	return s.do(ctx, target{bucket, object, media(bucket, object), query}, nil, func(a steady.Ask) error {
+		return s.client.Fill(ctx, o, p, at, a)
+	})
 }
 
 // media is the path of an object's content.
@@ -100,7 +102,7 @@ func (s *Store) Objects(ctx context.Context, prefix string) iter.Seq2[store.Obje
 		for {
 			var p page
 			path := "/storage/v1/b/" + url.PathEscape(bucket) + "/o"
-			err := s.do(ctx, bucket, "", path, query, func(a steady.Ask) error {
+			err := s.do(ctx, target{bucket, "", path, query}, nil, func(a steady.Ask) error {
 				_, body, err := s.client.Page(ctx, a)
 				if err == nil {
 					err = json.Unmarshal(body, &p)
@@ -141,27 +143,31 @@ func split(name string) (bucket, object string, err error) {
 	return bucket, object, err
 }
 
-// do makes a request about a bucket, and makes it again if its answer says that readers
-// pay, or that the token is not valid any more.
-func (s *Store) do(ctx context.Context, bucket, object, path string, query url.Values, f func(steady.Ask) error) error {
+// target is the subject of a request: an object, or a bucket if it has no name.
+type target struct {
+	bucket, object string
+	path           string // which is encoded
+	query          url.Values
+}
+
+// do makes a request, which is a read if w is nil, and makes it again if its answer says
+// that readers pay, or that the token is not valid any more.
+func (s *Store) do(ctx context.Context, t target, w *write, f func(steady.Ask) error) error {
 	set, err := s.begin()
 	if err != nil {
 		return err
 	}
-	u, err := url.Parse(set.scheme + "://" + set.host + path)
+	u, err := url.Parse(set.scheme + "://" + set.host + t.path)
 	if err != nil {
 		return fmt.Errorf("%w: %w", store.ErrName, err)
 	}
 	for try := 0; ; try++ {
 		u := *u
 		all := url.Values{}
-		for name, values := range query {
+		for name, values := range t.query {
 			all[name] = values
 		}
-		if object != "" {
-			all.Set("alt", "media")
-		}
-		if s.payer(bucket) {
+		if s.payer(t.bucket) {
 			all.Set("userProject", set.project)
 		}
 		u.RawQuery = all.Encode()
@@ -176,7 +182,9 @@ func (s *Store) do(ctx context.Context, bucket, object, path string, query url.V
 			if err != nil {
 				return nil, err
 			}
-			return request(ctx, &u, header, token), nil
+			r := request(ctx, &u, header, token)
+			w.prepare(r)
+			return r, nil
 		}
 		err = f(ask)
 		var r *steady.Refusal
@@ -184,10 +192,10 @@ func (s *Store) do(ctx context.Context, bucket, object, path string, query url.V
 			return err
 		}
 		why := reasonOf(r)
-		if try < 2 && s.mended(set, bucket, r, why, token) {
+		if try < 2 && s.mended(set, t.bucket, r, why, token) {
 			continue
 		}
-		return explained(err, r, why, asked{bucket, object, set.project, from})
+		return explained(err, r, why, asked{t.bucket, t.object, set.project, from, w != nil})
 	}
 }
 

@@ -94,6 +94,10 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	q := r.URL.Query()
+	if r.Method != http.MethodGet {
+		s.change(w, r, q)
+		return
+	}
 	if r.Header.Get("Accept-Encoding") != "gzip" || r.Header.Get("If-Match") != "" {
 		s.t.Errorf("%s has the headers %v", r.URL, r.Header)
 	}
@@ -104,6 +108,9 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case len(path) == 5 && slices.Equal(path[:3], []string{"storage", "v1", "b"}) && path[4] == "o":
 		s.list(w, q, path[3])
+		return
+	case len(path) == 6 && path[0] == "storage" && q.Get("fields") == "generation,size":
+		s.tell(w, r, path[3]+"/"+path[5])
 		return
 	case len(path) != 7 || !slices.Equal(path[:4], []string{"download", "storage", "v1", "b"}) || path[5] != "o" || q.Get("alt") != "media":
 		s.t.Errorf("%s is asked for", r.URL)
@@ -155,24 +162,27 @@ func (s *service) list(w http.ResponseWriter, q url.Values, bucket string) {
 	json.NewEncoder(w).Encode(p)
 }
 
-// inBucket is a store with names of one bucket.
-type inBucket struct{ *Store }
+// inBucket is a store with names below one.
+type inBucket struct {
+	*Store
+	root string
+}
 
 func (b inBucket) Stat(ctx context.Context, name string) (store.Object, error) {
-	o, err := b.Store.Stat(ctx, "bucket/"+name)
-	o.Name = strings.TrimPrefix(o.Name, "bucket/")
+	o, err := b.Store.Stat(ctx, b.root+name)
+	o.Name = strings.TrimPrefix(o.Name, b.root)
 	return o, err
 }
 
 func (b inBucket) ReadAt(ctx context.Context, o store.Object, p []byte, at int64) error {
-	o.Name = "bucket/" + o.Name
+	o.Name = b.root + o.Name
 	return b.Store.ReadAt(ctx, o, p, at)
 }
 
 func (b inBucket) Objects(ctx context.Context, prefix string) iter.Seq2[store.Object, error] {
 	return func(yield func(store.Object, error) bool) {
-		for o, err := range b.Store.Objects(ctx, "bucket/"+prefix) {
-			o.Name = strings.TrimPrefix(o.Name, "bucket/")
+		for o, err := range b.Store.Objects(ctx, b.root+prefix) {
+			o.Name = strings.TrimPrefix(o.Name, b.root)
 			if !yield(o, err) {
 				return
 			}
@@ -182,7 +192,7 @@ func (b inBucket) Objects(ctx context.Context, prefix string) iter.Seq2[store.Ob
 
 func TestIsAStore(t *testing.T) {
 	s := serve(t)
-	storetest.Contract(t, inBucket{New()}, func(name string, content []byte) { s.put("bucket/"+name, content) })
+	storetest.Contract(t, inBucket{New(), "bucket/"}, func(name string, content []byte) { s.put("bucket/"+name, content) })
 }
 
 func TestNames(t *testing.T) {

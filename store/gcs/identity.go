@@ -30,7 +30,7 @@ type identity struct {
 }
 
 const (
-	readOnly  = "https://www.googleapis.com/auth/devstorage.read_only"
+	scope     = "https://www.googleapis.com/auth/devstorage.read_write"
 	mostToken = 30 * time.Second // a service may hang
 )
 
@@ -89,7 +89,7 @@ func (i *identity) search() error {
 	if missing != nil && from == "GOOGLE_APPLICATION_CREDENTIALS" {
 		return fmt.Errorf("gcs: the file of %s: %w", from, missing)
 	}
-	c, err := google.FindDefaultCredentials(ctx, readOnly)
+	c, err := google.FindDefaultCredentials(ctx, scope)
 	switch {
 	case err != nil && missing == nil:
 		return fmt.Errorf("gcs: the credentials of %s: %w", from, err)

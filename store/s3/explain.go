@@ -31,6 +31,7 @@ func reasonOf(r *steady.Refusal) (why reason) {
 type asked struct {
 	bucket, key, host, region string
 	from                      string // of the credentials
+	isWrite                   bool
 }
 
 // explained says what an answer means, and what to do about it. It has no secret: not the
@@ -45,7 +46,9 @@ func explained(err error, r *steady.Refusal, why reason, a asked) error {
 	}
 	// The code says most. Without one, of a proxy or another service, the status does.
 	rights := "s3:GetObject for its objects"
-	if a.key == "" {
+	if a.isWrite {
+		rights = "s3:PutObject, s3:DeleteObject and s3:AbortMultipartUpload for its objects"
+	} else if a.key == "" {
 		rights = "s3:ListBucket for the bucket"
 	}
 	switch why.Code {

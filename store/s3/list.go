@@ -33,7 +33,7 @@ func (s *Store) page(ctx context.Context, bucket, prefix string, p *page) error 
 	if prefix != "" {
 		query += "&prefix=" + encode(prefix, false)
 	}
-	return s.do(ctx, bucket, "", query, func(c *steady.Client, a steady.Ask) error {
+	return s.do(ctx, target{bucket, "", query}, nil, func(c *steady.Client, a steady.Ask) error {
 		_, body, err := c.Page(ctx, a)
 		if err != nil {
 			return err

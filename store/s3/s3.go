@@ -50,7 +50,7 @@ func (s *Store) Stat(ctx context.Context, name string) (o store.Object, err erro
 	if err != nil {
 		return o, err
 	}
-	err = s.do(ctx, bucket, key, "", func(c *steady.Client, a steady.Ask) error {
+	err = s.do(ctx, target{bucket, key, ""}, nil, func(c *steady.Client, a steady.Ask) error {
 		o, err = c.Stat(ctx, name, a)
 		return err
 	})
@@ -76,7 +76,7 @@ func (s *Store) ReadAt(ctx context.Context, o store.Object, p []byte, at int64) 
 	if err != nil {
 		return err
 	}
-	return s.do(ctx, bucket, key, "", func(c *steady.Client, a steady.Ask) error { return c.Fill(ctx, o, p, at, a) })
+	return s.do(ctx, target{bucket, key, ""}, nil, func(c *steady.Client, a steady.Ask) error { return c.Fill(ctx, o, p, at, a) })
 }
 
 // Tell implements [store.Telling].
@@ -143,9 +143,13 @@ func split(name string) (bucket, key string, err error) {
 	return bucket, key, err
 }
 
-// do makes a request about a bucket, and makes it again if its answer names another
-// region, or the credentials have expired.
-func (s *Store) do(ctx context.Context, bucket, key, query string, f func(*steady.Client, steady.Ask) error) error {
+// target is the subject of a request: an object, or a bucket if there is no key.
+type target struct{ bucket, key, query string }
+
+// do makes a request, which is a read if w is nil, and makes it again if its answer names
+// another region, or the credentials have expired.
+func (s *Store) do(ctx context.Context, t target, w *write, f func(*steady.Client, steady.Ask) error) error {
+	bucket, key := t.bucket, t.key
 	set, err := s.begin()
 	if err != nil {
 		return err
@@ -171,8 +175,9 @@ func (s *Store) do(ctx context.Context, bucket, key, query string, f func(*stead
 			}
 			plain, _ := url.PathUnescape(path)
 			r := (&http.Request{Method: http.MethodGet, Host: host, Header: header.Clone(), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-				URL: &url.URL{Scheme: set.scheme, Host: host, Path: plain, RawPath: path, RawQuery: query}}).WithContext(ctx)
+				URL: &url.URL{Scheme: set.scheme, Host: host, Path: plain, RawPath: path, RawQuery: t.query}}).WithContext(ctx)
 			r.Header.Set("User-Agent", "headrace")
+			w.prepare(r)
 			if set.payer != "" {
 				r.Header.Set("X-Amz-Request-Payer", set.payer)
 			}
@@ -190,7 +195,7 @@ func (s *Store) do(ctx context.Context, bucket, key, query string, f func(*stead
 		if try < 2 && s.mended(set, bucket, region, who.AccessKeyID, why) {
 			continue
 		}
-		return explained(err, r, why, asked{bucket, key, host, region, from})
+		return explained(err, r, why, asked{bucket, key, host, region, from, w != nil})
 	}
 }
 

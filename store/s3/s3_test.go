@@ -29,6 +29,7 @@ type service struct {
 	storetest.Server
 	url   string
 	pages int // objects of a page
+	uploads
 }
 
 // serve starts one, and sets the environment for it, in which nothing else is.
@@ -53,7 +54,14 @@ func serve(t *testing.T) *service {
 }
 
 func (s *service) serve(w http.ResponseWriter, r *http.Request) {
-	if bucket, key, _ := strings.Cut(r.URL.Path[1:], "/"); key != "" || r.URL.Query().Get("list-type") != "2" {
+	bucket, key, _ := strings.Cut(r.URL.Path[1:], "/")
+	if r.Method != http.MethodGet {
+		if s.Fault == nil || !s.Fault(0, w, r) {
+			s.change(w, r, key)
+		}
+		return
+	}
+	if key != "" || r.URL.Query().Get("list-type") != "2" {
 		s.ServeHTTP(w, r)
 	} else if s.Fault == nil || !s.Fault(0, w, r) {
 		s.list(w, r, bucket)
@@ -90,12 +98,15 @@ func (s *service) list(w http.ResponseWriter, r *http.Request, bucket string) {
 	w.Write(text)
 }
 
-// inBucket is a store with names of one bucket.
-type inBucket struct{ *Store }
+// inBucket is a store with names below one.
+type inBucket struct {
+	*Store
+	root string
+}
 
 func (b inBucket) Stat(ctx context.Context, name string) (store.Object, error) {
-	o, err := b.Store.Stat(ctx, "bucket/"+name)
-	o.Name = strings.TrimPrefix(o.Name, "bucket/")
+	o, err := b.Store.Stat(ctx, b.root+name)
+	o.Name = strings.TrimPrefix(o.Name, b.root)
 	return o, err
 }
 
@@ -106,14 +117,14 @@ func (b inBucket) Begin(ctx context.Context, name string, first []byte) (store.O
 }
 
 func (b inBucket) ReadAt(ctx context.Context, o store.Object, p []byte, at int64) error {
-	o.Name = "bucket/" + o.Name
+	o.Name = b.root + o.Name
 	return b.Store.ReadAt(ctx, o, p, at)
 }
 
 func (b inBucket) Objects(ctx context.Context, prefix string) iter.Seq2[store.Object, error] {
 	return func(yield func(store.Object, error) bool) {
-		for o, err := range b.Store.Objects(ctx, "bucket/"+prefix) {
-			o.Name = strings.TrimPrefix(o.Name, "bucket/")
+		for o, err := range b.Store.Objects(ctx, b.root+prefix) {
+			o.Name = strings.TrimPrefix(o.Name, b.root)
 			if !yield(o, err) {
 				return
 			}
@@ -123,7 +134,7 @@ func (b inBucket) Objects(ctx context.Context, prefix string) iter.Seq2[store.Ob
 
 func TestIsAStore(t *testing.T) {
 	s := serve(t)
-	storetest.Contract(t, inBucket{New()}, func(name string, content []byte) { s.Set("bucket/"+name, content) })
+	storetest.Contract(t, inBucket{New(), "bucket/"}, func(name string, content []byte) { s.Set("bucket/"+name, content) })
 }
 
 // TestKeysOfAnyCharacters: they are sent so that the service has them as they are.

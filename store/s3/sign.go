@@ -16,14 +16,18 @@ import (
 // noBody is the SHA-256 of nothing.
 const noBody = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-// sign signs a GET request, whose path and query are encoded as [encode] does and whose
+// sign signs a request, whose path and query are encoded as [encode] does and whose
 // query is sorted: AWS Signature Version 4.
 func sign(r *http.Request, path string, who credentials.Value, region string, now time.Time) {
 	now = now.UTC()
 	date := now.Format("20060102T150405Z")
 	day := date[:8]
 	r.Header.Set("X-Amz-Date", date)
-	r.Header.Set("X-Amz-Content-Sha256", noBody)
+	sum256 := r.Header.Get("X-Amz-Content-Sha256")
+	if sum256 == "" {
+		sum256 = noBody
+		r.Header.Set("X-Amz-Content-Sha256", sum256)
+	}
 	if who.SessionToken != "" {
 		r.Header.Set("X-Amz-Security-Token", who.SessionToken)
 	}
@@ -41,7 +45,7 @@ func sign(r *http.Request, path string, who credentials.Value, region string, no
 
 	var b strings.Builder
 	b.Grow(1 << 10)
-	b.WriteString("GET\n" + path + "\n" + r.URL.RawQuery + "\n")
+	b.WriteString(r.Method + "\n" + path + "\n" + r.URL.RawQuery + "\n")
 	for _, name := range names {
 		value := r.Host
 		if name != "host" {
@@ -49,7 +53,7 @@ func sign(r *http.Request, path string, who credentials.Value, region string, no
 		}
 		b.WriteString(name + ":" + value + "\n")
 	}
-	b.WriteString("\n" + signed + "\n" + noBody)
+	b.WriteString("\n" + signed + "\n" + sum256)
 	sum := sha256.Sum256([]byte(b.String()))
 
 	scope := day + "/" + region + "/s3/aws4_request"

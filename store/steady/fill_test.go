@@ -353,6 +353,15 @@ func TestServersWithoutRanges(t *testing.T) {
 			b.Errorf("%+v, %v", now, err)
 		}
 		synctest.Wait()
+		b.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool {
+			w.Header().Set("Content-Range", "bytes 0--1/0")
+			w.WriteHeader(http.StatusPartialContent)
+			return true
+		}
+		if now, err := b.c.Stat(b.Context(), "x", b.ask); err != nil || now != b.x {
+			b.Errorf("a part of nothing: %+v, %v", now, err)
+		}
+		synctest.Wait()
 		b.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool { // chunked
 			http.NewResponseController(w).Flush()
 			return true

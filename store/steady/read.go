@@ -173,20 +173,26 @@ func (c *Client) Page(ctx context.Context, ask Ask) (http.Header, []byte, error)
 
 func (c *Client) page(ctx context.Context, h *host, ask Ask) (header http.Header, body []byte, err error) {
 	err = c.request(ctx, h, ask, http.Header{}, func(a *answer) error {
-		for size := 64 << 10; ; size *= 2 {
-			more := make([]byte, size)
-			n, err := a.fill(more)
-			body = append(body, more[:n]...)
-			switch {
-			case errors.Is(err, io.ErrUnexpectedEOF) && (a.ContentLength < 0 || a.ContentLength == int64(len(body))):
-				header = a.Header
-				return nil
-			case err != nil:
-				return err
-			case len(body) > mostPage:
-				return &final{fmt.Errorf("%s: an answer of more than %d bytes", h.name, mostPage)}
-			}
-		}
+		header = a.Header
+		body, err = a.all(h)
+		return err
 	})
 	return header, body, err
+}
+
+// all reads the whole body.
+func (a *answer) all(h *host) (body []byte, err error) {
+	for size := 64 << 10; ; size *= 2 {
+		more := make([]byte, size)
+		n, err := a.fill(more)
+		body = append(body, more[:n]...)
+		switch {
+		case errors.Is(err, io.ErrUnexpectedEOF) && (a.ContentLength < 0 || a.ContentLength == int64(len(body))):
+			return body, nil
+		case err != nil:
+			return nil, err
+		case len(body) > mostPage:
+			return nil, &final{fmt.Errorf("%s: an answer of more than %d bytes", h.name, mostPage)}
+		}
+	}
 }

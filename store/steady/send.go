@@ -112,15 +112,27 @@ func (c *Client) try(ctx context.Context, cancel context.CancelCauseFunc, h *hos
 		cancel(nil)
 		return nil, &final{err}
 	}
+	var sent *sent
+	if req.Body != nil && req.Body != http.NoBody {
+		sent = newSent(req.Body, cancel)
+		req.Body = sent
+	}
 	begun := time.Now()
 	resp, err := c.http.Do(req)
 	if err != nil {
+		if err := sent.unreadable(); err != nil {
+			return nil, &final{err}
+		}
+		if context.Cause(ctx) == errStalled {
+			return nil, errStalled
+		}
 		cancel(nil)
 		return nil, h.meant(err)
 	}
 	h.answered(time.Since(begun))
 	a := &answer{resp, ctx, cancel}
-	if resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusPartialContent {
+	isWritten := req.Method != http.MethodGet && resp.StatusCode/100 == 2
+	if resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusPartialContent || isWritten {
 		return a, nil
 	}
 
