@@ -20,6 +20,7 @@ import (
 type Store struct {
 	begin  func() (*settings, error) // reads the environment when it is first needed
 	client func() (*steady.Client, error)
+	sizes
 
 	mu      sync.Mutex
 	regions map[string]string // of buckets that are not in the region of the settings
@@ -29,7 +30,7 @@ func init() { store.Register("s3", New()) }
 
 // New returns a store by the environment's settings.
 func New() *Store {
-	s := &Store{begin: sync.OnceValues(read), regions: map[string]string{}}
+	s := &Store{begin: sync.OnceValues(read), sizes: sizes{64 << 20, 16 << 20}, regions: map[string]string{}}
 	s.client = sync.OnceValues(func() (*steady.Client, error) {
 		set, err := s.begin()
 		if err != nil {

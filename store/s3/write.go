@@ -55,11 +55,13 @@ func (w *write) prepare(r *http.Request) {
 	}
 }
 
-const (
-	atOnce    = 64 << 20 // bytes that are written by one request
-	partSize  = 16 << 20 // at least, of larger objects
-	mostParts = 10000
-)
+// sizes are bytes of writes.
+type sizes struct {
+	atOnce int64 // of objects that are written by one request
+	part   int64 // at least, of larger objects
+}
+
+const mostParts = 10000
 
 // Put implements [store.Writer]. Large objects are written in parts, which are no object
 // until the last request.
@@ -74,7 +76,7 @@ func (s *Store) Put(ctx context.Context, name string, content io.ReaderAt, size 
 	}
 	var tag string
 	var inDoubt bool
-	if size <= atOnce {
+	if size <= s.atOnce {
 		tag, inDoubt, err = s.put(ctx, target{bucket, key, ""}, content, 0, size, condition)
 	} else {
 		tag, inDoubt, err = s.putParts(ctx, bucket, key, content, size, condition)
@@ -173,7 +175,7 @@ func (s *Store) putParts(ctx context.Context, bucket, key string, content io.Rea
 		XMLName xml.Name `xml:"CompleteMultipartUpload"`
 		Part    []part
 	}
-	step := max(partSize, (size+mostParts-1)/mostParts)
+	step := max(s.part, (size+mostParts-1)/mostParts)
 	for at := int64(0); at < size; at += step {
 		n := len(all.Part) + 1
 		tag, _, err := s.put(ctx, target{bucket, key, "partNumber=" + strconv.Itoa(n) + "&" + query},

@@ -127,8 +127,9 @@ func (pattern) ReadAt(p []byte, at int64) (int, error) {
 // TestLargeObjects are written in parts, which are removed if one fails.
 func TestLargeObjects(t *testing.T) {
 	s := serve(t)
-	const size = atOnce + 5
+	const size = 4<<20 + 5
 	m := New()
+	m.sizes = sizes{1 << 20, 1 << 20}
 	o, err := m.Put(t.Context(), "b/large", pattern{}, size, store.IfAbsent)
 	if err != nil || o.Size != size {
 		t.Fatal(o, err)

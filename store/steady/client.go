@@ -16,8 +16,8 @@ import (
 type Ask struct {
 	Host string // by which requests are paced
 	// Request makes a request with these headers, the object's address and credentials:
-	// a GET, unless it is for [Client.Send]. It is called for each try, as signatures have
-	// a date. Errors end the read.
+	// a GET, unless it is for [Client.Send]. It is called for each try, as signatures
+	// have a date. Errors end the read.
 	Request func(ctx context.Context, header http.Header) (*http.Request, error)
 	// Version returns the version in an answer with an object of some size. Then Request
 	// asks for one by itself, if it can. nil: ETags are asked for, or else dates.
