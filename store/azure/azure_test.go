@@ -175,6 +175,12 @@ func (b inContainer) Stat(ctx context.Context, name string) (store.Object, error
 	return o, err
 }
 
+func (b inContainer) Begin(ctx context.Context, name string, first []byte) (store.Object, int, error) {
+	o, n, err := b.Store.Begin(ctx, b.root+name, first)
+	o.Name = strings.TrimPrefix(o.Name, b.root)
+	return o, n, err
+}
+
 func (b inContainer) ReadAt(ctx context.Context, o store.Object, p []byte, at int64) error {
 	o.Name = b.root + o.Name
 	return b.Store.ReadAt(ctx, o, p, at)

@@ -35,16 +35,22 @@ func New() *Store {
 }
 
 // Stat implements [store.Store].
-func (s *Store) Stat(ctx context.Context, name string) (o store.Object, err error) {
+func (s *Store) Stat(ctx context.Context, name string) (store.Object, error) {
+	o, _, err := s.Begin(ctx, name, nil)
+	return o, err
+}
+
+// Begin implements [store.Beginning].
+func (s *Store) Begin(ctx context.Context, name string, first []byte) (o store.Object, n int, err error) {
 	bucket, object, err := split(name)
 	if err != nil {
-		return o, err
+		return o, 0, err
 	}
 	err = s.do(ctx, target{bucket, object, media(bucket, object), url.Values{"alt": {"media"}}}, nil, func(a steady.Ask) error {
-		o, err = s.client.Stat(ctx, name, a)
+		o, n, err = s.client.Begin(ctx, name, first, a)
 		return err
 	})
-	return o, err
+	return o, n, err
 }
 
 // ReadAt implements [store.Store].

@@ -46,15 +46,8 @@ func New() *Store {
 }
 
 // Stat implements [store.Store].
-func (s *Store) Stat(ctx context.Context, name string) (o store.Object, err error) {
-	bucket, key, err := split(name)
-	if err != nil {
-		return o, err
-	}
-	err = s.do(ctx, target{bucket, key, ""}, nil, func(c *steady.Client, a steady.Ask) error {
-		o, err = c.Stat(ctx, name, a)
-		return err
-	})
+func (s *Store) Stat(ctx context.Context, name string) (store.Object, error) {
+	o, _, err := s.Begin(ctx, name, nil)
 	return o, err
 }
 
@@ -64,7 +57,7 @@ func (s *Store) Begin(ctx context.Context, name string, first []byte) (o store.O
 	if err != nil {
 		return o, 0, err
 	}
-	err = s.do(ctx, bucket, key, "", func(c *steady.Client, a steady.Ask) error {
+	err = s.do(ctx, target{bucket, key, ""}, nil, func(c *steady.Client, a steady.Ask) error {
 		o, n, err = c.Begin(ctx, name, first, a)
 		return err
 	})

@@ -111,8 +111,8 @@ func (b inBucket) Stat(ctx context.Context, name string) (store.Object, error) {
 }
 
 func (b inBucket) Begin(ctx context.Context, name string, first []byte) (store.Object, int, error) {
-	o, n, err := b.Store.Begin(ctx, "bucket/"+name, first)
-	o.Name = strings.TrimPrefix(o.Name, "bucket/")
+	o, n, err := b.Store.Begin(ctx, b.root+name, first)
+	o.Name = strings.TrimPrefix(o.Name, b.root)
 	return o, n, err
 }
 
