@@ -36,7 +36,7 @@ type engine struct {
 func newEngine(ctx context.Context, hooks Hooks, watched bool) *engine {
 	e := &engine{hooks: hooks}
 	ctx, e.Run = worker.NewRun(ctx)
-	e.Run.Watched, e.Run.Span, e.Run.Halt = watched, hooks.Span, e.halt
+	e.Run.Watched, e.Run.Span, e.Run.Spans, e.Run.Halt = watched, hooks.Span, hooks.Spans, e.halt
 	e.ctx, e.cancel = context.WithCancel(ctx)
 	e.Run.Ctx = e.ctx
 	return e

@@ -38,6 +38,11 @@ type Hooks struct {
 	// worker it is called in order, whether a little later; and for the last time before
 	// Close returns.
 	Span func(Span)
+
+	// Spans tells whether Span is wanted now, for a trace that comes and goes; nil: it
+	// always is. While it is not, Span costs next to nothing. Every worker asks it all the
+	// time.
+	Spans func() bool
 }
 
 // A Loss is a source item that failed within the policy, or something that was made of
@@ -77,7 +82,8 @@ type Outcome struct {
 }
 
 // Tee makes one of several hooks: they are called in this order, and what they return in
-// the opposite one. It has no more funcs than any of them has.
+// the opposite one. It has no more funcs than any of them has. Span of all is called while
+// one of them wants it.
 func Tee(all ...Hooks) (t Hooks) {
 	for _, h := range all {
 		t = t.and(h)
@@ -102,9 +108,12 @@ func (h Hooks) and(o Hooks) Hooks {
 	}
 
 	if h.Span == nil {
-		h.Span = o.Span
-	} else if first := h.Span; o.Span != nil {
+		h.Span, h.Spans = o.Span, o.Spans
+	} else if first, wanted := h.Span, h.Spans; o.Span != nil {
 		h.Span = func(s Span) { first(s); o.Span(s) }
+		if h.Spans = nil; wanted != nil && o.Spans != nil {
+			h.Spans = func() bool { return wanted() || o.Spans() }
+		}
 	}
 
 	if h.Task == nil {

@@ -57,7 +57,8 @@ func (r *Run[T]) Next(ctx context.Context) (T, error) {
 		r.loop.enter(r.engine.Elapsed())
 	}
 
-	if r.consumer.Tracer == nil { // who may want the lock
+	traced := r.consumer.Traces()
+	if !traced { // a hook may want the lock
 		r.consumer.TimeItem()
 		if v, ok := r.ready(ctx); ok {
 			due := r.progress.TakePending()
@@ -74,7 +75,7 @@ func (r *Run[T]) Next(ctx context.Context) (T, error) {
 	r.busy = true
 	r.mu.Unlock()
 	defer r.idle()
-	if r.consumer.Tracer != nil {
+	if traced {
 		r.consumer.TimeItem()
 	}
 	return r.await(ctx)

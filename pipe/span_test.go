@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -244,6 +245,51 @@ func TestSpansOfSources(t *testing.T) {
 		}
 		if made != 3*time.Second {
 			t.Errorf("%v", made)
+		}
+	})
+}
+
+// While nobody wants spans none is told. An operation that goes on when that changes is
+// told of with its item.
+func TestSpansThatAreWantedForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s, always spans
+		var wanted atomic.Bool
+		begun := make(chan int)
+		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 6}), func(_ context.Context, v int) (int, error) {
+			begun <- v
+			time.Sleep(time.Second)
+			return v, nil
+		}, pipe.Opts{Name: "work", Ordered: true})
+		hooks := pipe.Tee(pipe.Hooks{Span: s.add, Spans: wanted.Load}, pipe.Hooks{Span: func(one pipe.Span) {}, Spans: wanted.Load})
+		run := start(t, f, pipe.Config{Hooks: hooks, Epochs: 1})
+		go func() {
+			for v := range begun {
+				wanted.Store(v == 2 || v == 3)
+			}
+		}()
+		for {
+			if _, err := run.Next(t.Context()); err != nil {
+				break
+			}
+		}
+		close(begun)
+		_ = run.Close()
+
+		var items []int
+		for _, one := range s.all {
+			if one.Stage == "work" && one.Kind == pipe.Operation {
+				items = append(items, one.Item.(int))
+				if one.Took != time.Second {
+					t.Errorf("%+v", one)
+				}
+			}
+		}
+		if !slices.Equal(items, []int{2, 3}) {
+			t.Errorf("operations on %v were told", items)
+		}
+		if h := pipe.Tee(pipe.Hooks{Span: always.add}, hooks); h.Spans != nil {
+			t.Error("one of these hooks always wants spans")
 		}
 	})
 }

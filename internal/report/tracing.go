@@ -57,7 +57,7 @@ func (t *Tracing) Hooks() pipe.Hooks {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stages = nil
-	return pipe.Hooks{Stage: t.stage, Span: t.span}
+	return pipe.Hooks{Stage: t.stage, Span: t.span, Spans: func() bool { return t.now.Load() != nil }}
 }
 
 func (t *Tracing) stage(s pipe.StageInfo) func(pipe.StageStats) {

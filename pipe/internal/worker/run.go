@@ -23,6 +23,7 @@ type Run struct {
 	Label   string       // of its goroutines
 	Watched bool         // somebody learns of stalls
 	Span    func(observe.Span)
+	Spans   func() bool     // whether Span is wanted now; nil: it always is
 	Halt    func()          // stops all stages
 	Ctx     context.Context // ends when the run is stopped
 	task    *trace.Task

@@ -13,6 +13,7 @@ import (
 type tracer struct {
 	worker *Worker
 	tell   func(observe.Span)
+	wanted func() bool // nil: always
 	number int
 	ended  []observe.Span // and not told
 
@@ -24,14 +25,21 @@ type tracer struct {
 // Traced gives a worker that number, and a tracer where there is a hook.
 func (w *Worker) Traced(number int) *Worker {
 	if tell := w.Set.Run.Span; tell != nil {
-		w.Tracer = &tracer{worker: w, tell: tell, number: number}
+		w.Tracer = &tracer{worker: w, tell: tell, wanted: w.Set.Run.Spans, number: number}
 	}
 	return w
 }
 
+// idle tells whether nobody wants spans now. It is noted what the worker works on
+// nevertheless, for a trace that begins before that is over.
+func (t *tracer) idle() bool { return t.wanted != nil && !t.wanted() }
+
+// Traces tells whether somebody wants spans of the worker now.
+func (w *Worker) Traces() bool { return w.Tracer != nil && !w.Tracer.idle() }
+
 // Seal says that the worker makes a batch whole.
 func (t *tracer) Seal(batch any, of *progress.Lineage, epoch int) {
-	if t.worker.Sampler.Unread > 0 {
+	if t.worker.Sampler.Unread > 0 && !t.idle() {
 		t.worker.Settle() // fast operations before
 	}
 	t.over()
@@ -42,7 +50,7 @@ func (t *tracer) Seal(batch any, of *progress.Lineage, epoch int) {
 // Begin says what the worker works on from now on. Operations that end before the clock
 // is read are counted.
 func (t *tracer) Begin(v any, of *progress.Lineage, epoch int) {
-	if w := t.worker; w.Sampler.Unread == 0 && w.Set.Run.Now()-w.Last > FastOp {
+	if w := t.worker; w.Sampler.Unread == 0 && !t.idle() && w.Set.Run.Now()-w.Last > FastOp {
 		w.Tick(&w.Busy) // it took long to come here, and is no part of the operation
 	}
 	t.About(observe.Operation, v, of, epoch)
@@ -59,6 +67,11 @@ func (t *tracer) About(kind observe.SpanKind, v any, of *progress.Lineage, epoch
 
 // end makes a span of the time that the clock has measured.
 func (t *tracer) end(c *Clock, from, took time.Duration) {
+	if t.idle() {
+		t.Of.Items, t.Of.Err = 0, nil
+		return
+	}
+
 	w := t.worker
 	var s observe.Span
 	switch c {
@@ -96,13 +109,19 @@ func (t *tracer) over() {
 // failed says what became of it. The clock is read after it, so that it is reported.
 func (t *tracer) failed(err error) {
 	t.Of.Err = err
-	t.worker.Sampler.time()
+	if !t.idle() {
+		t.worker.Sampler.time()
+	}
 }
 
 // HandOver says that the consumer gets an item. The item may not have been there yet when
 // the clock was read last, at the beginning of Next: the time since is a wait, so that no
 // hand-over begins before its item is made.
 func (t *tracer) HandOver(v any, of *progress.Lineage, epoch int) {
+	if t.idle() {
+		t.flush()
+		return
+	}
 	if t.worker.Sampler.Unread == 0 {
 		t.worker.Tick(&t.worker.Starved)
 	}
