@@ -30,6 +30,7 @@ type Options struct {
 // every session have ended, or ctx ends, or the parent process ends, which ends this
 // process at once.
 func Serve(ctx context.Context, o Options) error {
+	ballast = make([]byte, ballastBytes)
 	slog.SetDefault(slog.New(slog.NewTextHandler(&lastWords{file: os.Stderr}, nil)))
 
 	// Ctrl-C goes to the whole process group and schedulers send SIGTERM to it: the

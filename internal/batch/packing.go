@@ -2,6 +2,7 @@ package batch
 
 import (
 	"context"
+	"encoding/binary"
 	"unsafe"
 
 	"github.com/headrace/headrace/group"
@@ -27,6 +28,8 @@ type packedField struct {
 	// there, where samples begin and how long the longest is; 0: there is none, as the
 	// first field is none of these.
 	segments, positions, cuSeqlens, maxSeqlen int
+
+	upwards []int32 // from 0, for as long as a row is: the positions of any sample
 }
 
 // Pack writes samples into a row. They are done with, whatever comes of it.
@@ -84,7 +87,7 @@ func (t packedField) write(r group.Row[*record.Record], b *Batch, row int) {
 	used := r.Used(t.sequence)
 	repeat(dst[used*t.bytes:], t.pad)
 	if t.segments != 0 {
-		number(r, t.sequence, used, int32s(b.row(t.segments, row)), int32s(b.row(t.positions, row)))
+		t.number(r, used, b.row(t.segments, row), int32s(b.row(t.positions, row)))
 	}
 	if t.cuSeqlens != 0 {
 		int32s(b.row(t.maxSeqlen, row))[0] = bound(r, t.sequence, used, int32s(b.row(t.cuSeqlens, row)))
@@ -93,15 +96,14 @@ func (t packedField) write(r group.Row[*record.Record], b *Batch, row int) {
 
 // number says of each element of a row which segment it belongs to, and its position
 // there.
-func number(r group.Row[*record.Record], sequence, used int, segments, positions []int32) {
+func (t packedField) number(r group.Row[*record.Record], used int, segments []byte, positions []int32) {
+	var id [4]byte
 	for i := range r.Segments {
-		at := r.Segments[i].Span(sequence)
-		of, place := segments[at.Offset:][:at.Length], positions[at.Offset:][:at.Length]
-		for k := range of {
-			of[k], place[k] = int32(i+1), int32(k)
-		}
+		at := r.Segments[i].Span(t.sequence)
+		repeat(segments[4*at.Offset:][:4*at.Length], binary.NativeEndian.AppendUint32(id[:0], uint32(i+1)))
+		copy(positions[at.Offset:][:at.Length], t.upwards)
 	}
-	clear(segments[used:])
+	clear(segments[4*used:])
 	clear(positions[used:])
 }
 
@@ -150,6 +152,15 @@ func (l *Layout) padded(i int, at record.Column, pad recipe.PadValue) FieldWrite
 	}
 }
 
+// upwards are numbers from 0.
+func upwards(n int) []int32 {
+	all := make([]int32, n)
+	for i := range all {
+		all[i] = int32(i)
+	}
+	return all
+}
+
 // Tracks are the fields of packed rows.
 func (l *Layout) Tracks(p recipe.Packing, schema sample.Schema, columns map[string]record.Column) (all []packedField) {
 	text, sequences := 0, schema.Ragged()
@@ -167,6 +178,7 @@ func (l *Layout) Tracks(p recipe.Packing, schema sample.Schema, columns map[stri
 			t.bytes, t.pad = int(size), elements.Append(nil, f.DType, p.Pad.Of(f.Name))
 			if schema[schema.Find(f.Name)].Type.Ragged() {
 				t.segments, t.positions = l.field(f.Name+recipe.SegmentIDs), l.field(f.Name+recipe.Positions)
+				t.upwards = upwards(f.Shape[0])
 				if p.Segments > 0 {
 					t.cuSeqlens, t.maxSeqlen = l.field(f.Name+recipe.CuSeqlens), l.field(f.Name+recipe.MaxSeqlen)
 				}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"slices"
+	"unsafe"
 
 	"github.com/headrace/headrace/tensor"
 )
@@ -58,7 +59,11 @@ func rangeOf(d tensor.DType) (least, most uint64, ok bool) {
 // another form, or a number is too large.
 func readWholes(dst, text []byte, size, n int, least, most uint64) bool {
 	at := 0
-	for k := range n {
+	for k := 0; k < n; k++ {
+		if read, length := usual(dst[k*size:], text[at:], size, n-1-k, most); read > 0 {
+			k, at = k+read, at+length
+		}
+
 		for isBlank(text[at]) {
 			at++
 		}
@@ -84,6 +89,71 @@ func readWholes(dst, text []byte, size, n int, least, most uint64) bool {
 	return at == len(text)
 }
 
+// ones has a one in each byte.
+const ones = 0x0101010101010101
+
+// usual is readUsual for up to n numbers of a size.
+func usual(dst, text []byte, size, n int, most uint64) (read, length int) {
+	at := unsafe.Pointer(unsafe.SliceData(dst))
+	switch size {
+	case 2:
+		return readUsual(unsafe.Slice((*uint16)(at), n), text, most)
+	case 4:
+		return readUsual(unsafe.Slice((*uint32)(at), n), text, most)
+	default:
+		return readUsual(unsafe.Slice((*uint64)(at), n), text, most)
+	}
+}
+
+// readUsual sets numbers to those that a text begins with, as far as they have the form
+// that programs write: up to eight digits, a comma, and a blank or none. It returns how
+// many there were, and the length of their text. Some before the text's end are left.
+//
+// Where numbers begin and end is found for 64 bytes at once, so that none has to wait for
+// the one before it.
+func readUsual[T uint16 | uint32 | uint64](dst []T, text []byte, most uint64) (read, length int) {
+	const piece = 64
+	for len(text)-length >= piece+8 {
+		from := (*[piece + 8]byte)(text[length:])
+		digits := digitsOf((*[piece]byte)(from[:]))
+		begins, ends := digits&^(digits<<1), ^digits&(digits<<1)
+		if digits&1 == 0 {
+			break
+		}
+
+		at := 0
+		for begins &= begins - 1; begins != 0 && read < len(dst); begins &= begins - 1 {
+			end, next := bits.TrailingZeros64(ends)&63, bits.TrailingZeros64(begins)&63
+			count := end - at
+			if from[end] != ',' || next > end+1 && (next > end+2 || from[end+1] != ' ') || count > 8 || from[at] == '0' && count > 1 {
+				return read, length + at
+			}
+			v := decimal((binary.LittleEndian.Uint64(from[at:at+8]) ^ '0'*ones) << (-8 * count & 63))
+			if v > most {
+				return read, length + at
+			}
+			dst[read] = T(v)
+			read, at = read+1, next
+			ends &= ends - 1
+		}
+		if at == 0 || read == len(dst) {
+			return read, length + at
+		}
+		length += at
+	}
+	return read, length
+}
+
+// digitsOf tells which of 64 bytes are digits: the lowest bit is for the first.
+func digitsOf(text *[64]byte) (digits uint64) {
+	for i := range 8 {
+		v := binary.LittleEndian.Uint64(text[8*i:]) ^ '0'*ones // digits are bytes from 0 to 9
+		none := ((v&(0x7f*ones))+(0x80-10)*ones | v) >> 7 & ones
+		digits |= (none * 0x0102040810204080 >> 56) << (8 * i) // the lowest bit of each byte, together
+	}
+	return ^digits
+}
+
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
 // leading returns the number that a text begins with, and how many digits it has; 0: it
@@ -104,7 +174,6 @@ var powers = [...]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7}
 
 // eight is leading for the first eight bytes.
 func eight(text []byte) (v uint64, digits int) {
-	const ones = 0x0101010101010101
 	if len(text) < 8 {
 		var padded [8]byte
 		copy(padded[:], text)
@@ -116,10 +185,14 @@ func eight(text []byte) (v uint64, digits int) {
 	none := (v + (0x80-10)*ones | v) & (0x80 * ones)
 	digits = bits.TrailingZeros64(none) / 8
 
-	// Digits come into the high bytes, after as many zeros as are missing. Then two of
-	// them become a number, two of these one of four digits, and those all eight.
-	v <<= 64 - 8*digits
+	// Digits come into the high bytes, after as many zeros as are missing.
+	return decimal(v << (64 - 8*digits)), digits
+}
+
+// decimal is the number of eight digits, a byte each, of which the first is the lowest.
+// Two of them become a number, two of these one of four digits, and those all eight.
+func decimal(v uint64) uint64 {
 	v = v * (1 + 10<<8) >> 8 & 0x00ff00ff00ff00ff
 	v = v * (1 + 100<<16) >> 16 & 0x0000ffff0000ffff
-	return v * (1 + 10000<<32) >> 32, digits
+	return v * (1 + 10000<<32) >> 32
 }
