@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 
 	"github.com/headrace/headrace"
@@ -30,7 +31,7 @@ type Options struct {
 // every session have ended, or ctx ends, or the parent process ends, which ends this
 // process at once.
 func Serve(ctx context.Context, o Options) error {
-	ballast = make([]byte, ballastBytes)
+	defer runtime.KeepAlive(make([]byte, ballast))
 	slog.SetDefault(slog.New(slog.NewTextHandler(&lastWords{file: os.Stderr}, nil)))
 
 	// Ctrl-C goes to the whole process group and schedulers send SIGTERM to it: the
