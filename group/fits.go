@@ -5,9 +5,12 @@ import (
 	"slices"
 )
 
-// choose returns the samples of a row that come into it whole, in their order.
-func (p *pack[T]) choose(from *shelf[T]) (chosen []*waiting[T]) {
-	room := append([]int{p.opts.Length}, p.opts.Others...)
+// choose returns the samples of a row that come into it whole, in their order, until the
+// next call.
+func (p *pack[T]) choose(from *shelf[T]) []*waiting[T] {
+	p.room = append(append(p.room[:0], p.opts.Length), p.opts.Others...)
+	chosen, room := p.chosen[:0], p.room
+	defer func() { p.chosen = chosen }()
 	take := func(w *waiting[T]) bool {
 		if len(chosen) == p.opts.Segments || !fits(w, room) {
 			return false
@@ -19,15 +22,12 @@ func (p *pack[T]) choose(from *shelf[T]) (chosen []*waiting[T]) {
 
 	switch p.opts.Fit {
 	case Wrap:
-		for _, w := range from.inOrder {
-			if !take(w) {
-				break
-			}
+		for w := from.inOrder.first; w != nil && take(w); w = w.after {
 		}
 		return chosen
 	case FirstFit:
 		take(from.longest[0])
-		for _, w := range from.inOrder {
+		for w := from.inOrder.first; w != nil; w = w.after {
 			if !w.taken {
 				take(w)
 			}

@@ -154,6 +154,8 @@ type pack[T any] struct {
 	gone    map[string]int       // how much of samples is, that come again after a resume
 	cuts    map[string]int       // how much is of those that are held
 	members []pipe.Held[T]
+	chosen  []*waiting[T] // for the row that is being made
+	room    []int         // that is left in it
 	spare   []*waiting[T]
 
 	remembered string // cuts as JSON; "": they have changed
@@ -168,6 +170,8 @@ type waiting[T any] struct {
 	start  int    // how much of it is gone
 	id     string // where some is
 	taken  bool   // into the row that is being made
+
+	before, after *waiting[T] // in the order in which they came
 }
 
 // Resume implements [pipe.Resumer].
@@ -206,7 +210,7 @@ func (p *pack[T]) Add(_ context.Context, v pipe.Held[T], e *pipe.Emitter[T, Row[
 	}
 	w.number = p.came
 	p.came++
-	to.inOrder = append(to.inOrder, w)
+	to.inOrder.add(w)
 	p.put(to, w)
 	p.largest.settle(to)
 
@@ -282,16 +286,12 @@ func (p *pack[T]) put(to *shelf[T], w *waiting[T]) {
 // longer orders samples by their length, and equal ones as they came.
 func longer[T any](a, b *waiting[T]) int { return cmp.Or(b.length-a.length, a.number-b.number) }
 
-// older orders samples as they came.
-func older[T any](a, b *waiting[T]) int { return a.number - b.number }
-
-// without takes a sample out of a list in its order. There may be hundreds, and each row
-// takes a few of them.
-func without[T any](all []*waiting[T], w *waiting[T], order func(a, b *waiting[T]) int) []*waiting[T] {
-	if at, ok := slices.BinarySearchFunc(all, w, order); ok {
-		return slices.Delete(all, at, at+1)
+// without takes a sample out of those by their length. There may be hundreds, and each
+// row takes a few of them.
+func (s *shelf[T]) without(w *waiting[T]) {
+	if at, ok := slices.BinarySearchFunc(s.longest, w, longer); ok {
+		s.longest = slices.Delete(s.longest, at, at+1)
 	}
-	return all
 }
 
 // count adds a sample to the sums, or takes it out of them.
@@ -308,7 +308,7 @@ func (p *pack[T]) count(of *shelf[T], w *waiting[T], sign int) {
 // due returns the shelf of which a row has to be made now, after a sample has come to
 // one; nil: nothing has to.
 func (p *pack[T]) due(newest *shelf[T]) *shelf[T] {
-	if p.opts.Fit == Wrap && (newest.length >= p.opts.Length || len(newest.inOrder) >= p.opts.Segments) {
+	if p.opts.Fit == Wrap && (newest.length >= p.opts.Length || newest.inOrder.len >= p.opts.Segments) {
 		return newest
 	}
 	full := p.held > p.opts.Open*p.opts.Segments || p.filled[0] > p.opts.Open*p.opts.Length
@@ -346,7 +346,7 @@ func (p *pack[T]) emit(from *shelf[T], e *pipe.Emitter[T, Row[T]]) {
 		}
 	}
 	p.largest.settle(from)
-	if len(from.inOrder) == 0 {
+	if from.inOrder.len == 0 {
 		delete(p.domains, from.domain)
 	}
 
@@ -368,8 +368,8 @@ func (p *pack[T]) remove(from *shelf[T], chosen []*waiting[T]) {
 			delete(p.cuts, w.id)
 			p.remembered = ""
 		}
-		from.inOrder = without(from.inOrder, w, older)
-		from.longest = without(from.longest, w, longer)
+		from.inOrder.remove(w)
+		from.without(w)
 		w.held = pipe.Held[T]{} // the value is another's now
 		p.spare = append(p.spare, w)
 	}
@@ -379,8 +379,8 @@ func (p *pack[T]) remove(from *shelf[T], chosen []*waiting[T]) {
 // nil: there is none.
 func (p *pack[T]) toCut(from *shelf[T]) *waiting[T] {
 	switch {
-	case p.opts.Fit == Wrap && len(from.inOrder) > 0:
-		return from.inOrder[0]
+	case p.opts.Fit == Wrap && from.inOrder.len > 0:
+		return from.inOrder.first
 	case p.opts.Fit == BestWrap:
 		if i := slices.IndexFunc(from.longest, func(w *waiting[T]) bool { return w.start == 0 }); i >= 0 {
 			return from.longest[i]
@@ -393,7 +393,7 @@ func (p *pack[T]) toCut(from *shelf[T]) *waiting[T] {
 func (p *pack[T]) cut(from *shelf[T], w *waiting[T], offset int) Segment[T] {
 	n := p.opts.Length - offset
 	p.count(from, w, -1)
-	from.longest = without(from.longest, w, longer)
+	from.without(w)
 	w.id, w.start, w.length = p.of.ID(w.held.Value), n, w.length-n
 	p.put(from, w)
 	return Segment[T]{Item: p.of.Cut(w.held.Value, n), Offset: offset, Length: n, Goes: true}

@@ -8,7 +8,7 @@ import (
 // shelf has the samples of a domain that are held.
 type shelf[T any] struct {
 	domain  string
-	inOrder []*waiting[T] // as they came
+	inOrder line[T]       // as they came
 	longest []*waiting[T] // the longest first, of equal ones the oldest; nil: nobody asks
 	length  int           // of all sequences of all
 	at      int           // in shelves; -1: it is not there
@@ -22,7 +22,7 @@ type shelves[T any] []*shelf[T]
 // empty one is taken out.
 func (s *shelves[T]) settle(of *shelf[T]) {
 	switch {
-	case len(of.inOrder) == 0:
+	case of.inOrder.len == 0:
 		heap.Remove(s, of.at)
 	case of.at < 0:
 		heap.Push(s, of)
@@ -36,7 +36,7 @@ func (s shelves[T]) Len() int { return len(s) }
 
 // Less implements [heap.Interface].
 func (s shelves[T]) Less(i, j int) bool {
-	return cmp.Or(s[j].length-s[i].length, s[i].inOrder[0].number-s[j].inOrder[0].number) < 0
+	return cmp.Or(s[j].length-s[i].length, s[i].inOrder.first.number-s[j].inOrder.first.number) < 0
 }
 
 // Swap implements [heap.Interface].
