@@ -148,7 +148,7 @@ func readUsual[T uint16 | uint32 | uint64](dst []T, text []byte, most uint64) (r
 func digitsOf(text *[64]byte) (digits uint64) {
 	for i := range 8 {
 		v := binary.LittleEndian.Uint64(text[8*i:]) ^ '0'*ones // digits are bytes from 0 to 9
-		none := ((v&(0x7f*ones))+(0x80-10)*ones | v) >> 7 & ones
+		none := ((v & (0x7f * ones)) + (0x80-10)*ones | v) >> 7 & ones
 		digits |= (none * 0x0102040810204080 >> 56) << (8 * i) // the lowest bit of each byte, together
 	}
 	return ^digits

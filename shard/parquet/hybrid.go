@@ -69,17 +69,18 @@ func unpackBits(dst []uint32, b []byte, width, n int) []uint32 {
 		return append(dst, make([]uint32, n)...)
 	}
 
-	var end [8]byte // and zeros after it
 	first := len(dst)
 	dst = slices.Grow(dst, n)[:first+n]
-	for i := range dst[first:] {
-		bit := i * width
-		from := b[bit/8:]
-		if len(from) < 8 {
-			copy(end[:], from)
-			from = end[:]
-		}
-		dst[first+i] = uint32(binary.LittleEndian.Uint64(from) >> (bit % 8) & mask)
+	to, bit := dst[first:], 0
+	for i := range to[:min(n, max(0, len(b)-7)*8/width)] { // eight bytes can be read of all these
+		to[i] = uint32(binary.LittleEndian.Uint64(b[bit/8:]) >> (bit % 8) & mask)
+		bit += width
+	}
+
+	var end [8]byte // and zeros after it
+	for ; bit < n*width; bit += width {
+		clear(end[copy(end[:], b[bit/8:]):])
+		to[bit/width] = uint32(binary.LittleEndian.Uint64(end[:]) >> (bit % 8) & mask)
 	}
 	return dst
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
+	"unsafe"
 
 	"github.com/headrace/headrace/shard"
 	"github.com/headrace/headrace/shard/index"
@@ -30,11 +32,13 @@ func (k number) append(dst []byte, encoding int, b []byte, n int, dictionary []b
 		if len(b) == 0 {
 			return dst, short
 		}
-		ids, ok := hybrid(nil, b[1:], int(b[0]), n)
-		if !ok {
+		ids := idsOfPages.Get().(*[]uint32)
+		defer idsOfPages.Put(ids)
+		var ok bool
+		if *ids, ok = hybrid((*ids)[:0], b[1:], int(b[0]), n); !ok {
 			return dst, short
 		}
-		if dst, ok = k.look(dst, ids, dictionary); !ok {
+		if dst, ok = k.look(dst, *ids, dictionary); !ok {
 			return dst, fmt.Errorf("%w: it refers past the end of its dictionary", shard.ErrCorrupt)
 		}
 	case k.stored == 0:
@@ -71,29 +75,44 @@ func (k number) append(dst []byte, encoding int, b []byte, n int, dictionary []b
 	return dst, nil
 }
 
+// idsOfPages is memory for the ids of a page's numbers in a dictionary.
+var idsOfPages = sync.Pool{New: func() any { return new([]uint32) }}
+
 // look appends numbers of a dictionary; false: it has too few.
 func (k number) look(dst []byte, ids []uint32, dictionary []byte) ([]byte, bool) {
-	if len(ids) > 0 && int64(slices.Max(ids)) >= int64(len(dictionary)/k.size) {
-		return dst, false
-	}
 	before := len(dst)
 	dst = slices.Grow(dst, len(ids)*k.size)[:before+len(ids)*k.size]
 	to := dst[before:]
 	switch k.size {
 	case 4: // as token ids most often are
-		for i, id := range ids {
-			binary.NativeEndian.PutUint32(to[4*i:], binary.NativeEndian.Uint32(dictionary[4*int(id):]))
-		}
+		return dst, chosen(wordsOf[uint32](to), ids, wordsOf[uint32](dictionary))
 	case 8:
-		for i, id := range ids {
-			binary.NativeEndian.PutUint64(to[8*i:], binary.NativeEndian.Uint64(dictionary[8*int(id):]))
+		return dst, chosen(wordsOf[uint64](to), ids, wordsOf[uint64](dictionary))
+	}
+	for i, id := range ids {
+		if int64(id) >= int64(len(dictionary)/k.size) {
+			return dst[:before], false
 		}
-	default:
-		for i, id := range ids {
-			copy(to[i*k.size:][:k.size], dictionary[int(id)*k.size:])
-		}
+		copy(to[i*k.size:][:k.size], dictionary[int(id)*k.size:])
 	}
 	return dst, true
+}
+
+// chosen sets words to those of a dictionary; false: it has too few.
+func chosen[T uint32 | uint64](to []T, ids []uint32, dictionary []T) bool {
+	to = to[:len(ids)]
+	for i, id := range ids {
+		if uint64(id) >= uint64(len(dictionary)) {
+			return false
+		}
+		to[i] = dictionary[id]
+	}
+	return true
+}
+
+// wordsOf is memory as words; what is left of it at the end does not count.
+func wordsOf[T uint32 | uint64](b []byte) []T {
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(*new(T))))
 }
 
 func (number) appendBools(dst []byte, encoding int, b []byte, n int) ([]byte, error) {
