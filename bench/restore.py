@@ -22,6 +22,7 @@ import numpy as np
 SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 200_000
 DEEP = 0.8  # of the epoch
 TRIES = 7
+LONG = 20  # seconds, after which it is tried no more
 
 
 def length(n: int) -> int:
@@ -90,7 +91,9 @@ def used(engine: int) -> float:
 
 
 def least(pipeline: hr.Pipeline, state: dict | None) -> tuple[float, float]:
-    times = [first(pipeline, state) for _ in range(TRIES)]
+    begin, times = time.monotonic(), [first(pipeline, state)]
+    while len(times) < TRIES and time.monotonic() - begin < LONG:
+        times.append(first(pipeline, state))
     return min(wall for wall, _ in times), statistics.median(cpu for _, cpu in times)
 
 
@@ -105,7 +108,7 @@ def again(state: dict) -> int:
 
 def main() -> None:
     keep = hr.source(range(4)).batch(1).loader()  # so that all loaders share one engine
-    print(f"{SAMPLES:,} samples, resumed after {DEEP:.0%}; milliseconds: the least of {TRIES}, and the median of the CPU")
+    print(f"{SAMPLES:,} samples, resumed after {DEEP:.0%}; milliseconds: the least of up to {TRIES}, and the median of the CPU")
     print(f"{'':18}{'start':>8}{'CPU':>6}{'resumed':>9}{'CPU':>6}{'read again':>12}{'takes':>7}{'besides':>9}{'state, KB':>11}")
     for name, pipeline in PIPELINES.items():
         with pipeline.loader(epochs=1) as loader:

@@ -218,7 +218,7 @@ func (s *mixStage[T]) takeTurns(w *worker.Worker) (end queue.Message[T], ok bool
 		} else {
 			s.log.Add(taken)
 		}
-		m.Lineage = m.Lineage.WithTurns(s.finished, turn, turn+1).WithTurns(s.counted, number, number+1)
+		m.Lineage = m.Lineage.WithCounted(s.finished, turn, turn+1, s.counted, number)
 		number++
 		w.Out.Add(1)
 		w.TimeItem()

@@ -144,10 +144,11 @@ func (t *scheduledMerge[T]) takeTurns(w *worker.Worker) (end queue.Message[T], o
 			continue
 		}
 
-		m.Lineage = m.Lineage.WithTurns(t.finished, void, turn+1)
 		if t.most > 0 {
-			m.Lineage = m.Lineage.WithTurns(t.counted, number, number+1)
+			m.Lineage = m.Lineage.WithCounted(t.finished, void, turn+1, t.counted, number)
 			number++
+		} else {
+			m.Lineage = m.Lineage.WithTurns(t.finished, void, turn+1)
 		}
 		void = turn + 1
 		if t.took != nil {

@@ -35,12 +35,26 @@ func (f *Children) Finished() PositionSet { return f.done.clone() }
 
 // WithTurns is an item's lineage with turns of a merge.
 func (t Lineage) WithTurns(turns *Children, lo, hi int64) Lineage {
-	with := Lineage{Range: t.Range, extra: new(extra)}
+	return t.with(childRange{of: turns, Range: Range{lo, hi}})
+}
+
+// WithCounted is WithTurns of a merge that counts its items, too.
+func (t Lineage) WithCounted(turns *Children, lo, hi int64, items *Children, number int64) Lineage {
+	return t.with(childRange{of: turns, Range: Range{lo, hi}}, childRange{of: items, Range: Range{number, number + 1}})
+}
+
+func (t Lineage) with(turns ...childRange) Lineage {
+	room := new(struct { // one piece for most lineages: a merge makes one for each item
+		extra
+		turns [2]childRange
+	})
+	with := Lineage{Range: t.Range, extra: &room.extra}
+	with.extra.children = room.turns[:0]
 	if t.extra != nil {
 		with.extra.spans, with.extra.losses, with.extra.members = t.extra.spans, t.extra.losses, t.extra.members
 		with.extra.children = append(with.extra.children, t.extra.children...)
 	}
-	with.extra.children = append(with.extra.children, childRange{of: turns, Range: Range{lo, hi}})
+	with.extra.children = append(with.extra.children, turns...)
 	return with
 }
 
