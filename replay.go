@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/headrace/headrace/internal/resume"
@@ -69,6 +70,7 @@ func (l *Loader) jump(s State, n int64) (State, error) {
 		left := share.Batches() - (at.Position+size-1)/size
 		if n < left {
 			at.Position += n * size
+			s.Sources = maps.Clone(s.Sources) // others may hold it
 			s.Sources[name] = at
 			s.Batches += n
 			break

@@ -9,8 +9,9 @@ import (
 
 func (e *engine) stats() Stats {
 	s := Stats{Elapsed: e.Elapsed()}
+	through := e.throughSince()
 	for _, st := range e.stages {
-		s.Stages = append(s.Stages, st.stats())
+		s.Stages = append(s.Stages, st.stats(through))
 	}
 	s.Queues = e.queues()
 	e.await(&s)
@@ -51,12 +52,13 @@ func (e *engine) queues() (all []QueueStats) {
 	return all
 }
 
-func (s *stage) stats() StageStats {
+// stats are the stage's numbers. The last stage had nothing left to do since then.
+func (s *stage) stats(through time.Duration) StageStats {
 	t := StageStats{Name: s.name, Kind: s.kind}
 
 	s.AddTo(&t)
 	if over := s.through.Load(); over != nil {
-		t.Over = max(0, s.engine.throughSince()-over.since) * time.Duration(over.operations)
+		t.Over = max(0, through-over.since) * time.Duration(over.operations)
 	}
 
 	return t

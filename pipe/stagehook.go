@@ -37,7 +37,7 @@ func (s *stage) endHook() {
 	if s.over == nil {
 		return
 	}
-	if err := failure.InOwnGoroutine(func() error { s.over(s.stats()); return nil }); err != nil {
+	if err := failure.InOwnGoroutine(func() error { s.over(s.stats(s.engine.throughSince())); return nil }); err != nil {
 		s.engine.endFailed(s, &HookError{Err: err})
 	}
 }

@@ -248,17 +248,35 @@ func (e Extent) Settled(from state.State) state.State {
 		}
 	}
 
-	s.Sources = maps.Clone(s.Sources) // others may hold it
-	for name, at := range s.Sources {
-		begin := e.Begin.Sources[name]
+	s.Sources = e.settled(s.Sources)
+	return s
+}
+
+// settled are the sources as runs give them, which others may hold. After each batch there is nothing to change
+// in most of them, of which a mix may have thousands.
+func (e Extent) settled(from state.Sources) state.Sources {
+	all, own := from, false
+	for name, was := range from {
+		begin, at := e.Begin.Sources[name], was
 		at.Samples, at.Of, at.Shards = begin.Samples, begin.Of, begin.Shards
 		if at.Object == nil {
 			at.Object = begin.Object
 		}
-		at.Lost = slices.Compact(slices.Sorted(slices.Values(at.Lost)))
-		s.Sources[name] = at
+		if len(at.Lost) > 0 {
+			at.Lost = slices.Compact(slices.Sorted(slices.Values(at.Lost)))
+		}
+
+		same := at.Samples == was.Samples && at.Shards == was.Shards && at.Object == was.Object && slices.Equal(at.Of, was.Of) &&
+			slices.Equal(at.Lost, was.Lost)
+		if same {
+			continue
+		}
+		if !own {
+			all, own = maps.Clone(from), true
+		}
+		all[name] = at
 	}
-	return s
+	return all
 }
 
 // ended tells whether all positions of all sources are finished.
