@@ -35,27 +35,30 @@ func (f *Children) Finished() PositionSet { return f.done.clone() }
 
 // WithTurns is an item's lineage with turns of a merge.
 func (t Lineage) WithTurns(turns *Children, lo, hi int64) Lineage {
-	return t.with(childRange{of: turns, Range: Range{lo, hi}})
+	room := new(struct { // one piece for most lineages: a merge makes one for each item
+		extra
+		turns [1]childRange
+	})
+	return t.with(&room.extra, room.turns[:0], childRange{of: turns, Range: Range{lo, hi}})
 }
 
 // WithCounted is WithTurns of a merge that counts its items, too.
 func (t Lineage) WithCounted(turns *Children, lo, hi int64, items *Children, number int64) Lineage {
-	return t.with(childRange{of: turns, Range: Range{lo, hi}}, childRange{of: items, Range: Range{number, number + 1}})
-}
-
-func (t Lineage) with(turns ...childRange) Lineage {
-	room := new(struct { // one piece for most lineages: a merge makes one for each item
+	room := new(struct {
 		extra
 		turns [2]childRange
 	})
-	with := Lineage{Range: t.Range, extra: &room.extra}
-	with.extra.children = room.turns[:0]
+	return t.with(&room.extra, room.turns[:0], childRange{of: turns, Range: Range{lo, hi}}, childRange{of: items, Range: Range{number, number + 1}})
+}
+
+// with is the lineage with more children, for which there is new memory.
+func (t Lineage) with(x *extra, room []childRange, more ...childRange) Lineage {
 	if t.extra != nil {
-		with.extra.spans, with.extra.losses, with.extra.members = t.extra.spans, t.extra.losses, t.extra.members
-		with.extra.children = append(with.extra.children, t.extra.children...)
+		x.spans, x.losses, x.members = t.extra.spans, t.extra.losses, t.extra.members
+		room = append(room, t.extra.children...)
 	}
-	with.extra.children = append(with.extra.children, turns...)
-	return with
+	x.children = append(room, more...)
+	return Lineage{Range: t.Range, extra: x}
 }
 
 // A childRange is some of the children of an item.
