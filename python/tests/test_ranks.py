@@ -7,6 +7,8 @@ import pytest
 
 import headrace as hr
 from conftest import files_of, pipeline
+from headrace._recipe.defaults import settings
+from headrace._recipe.group import on_this_machine
 
 pytestmark = pytest.mark.usefixtures("one_engine")
 
@@ -23,6 +25,26 @@ def test_the_environment_of_torchrun(photos, monkeypatch):
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
     assert keys_of(pipeline(photos)) == expected
     assert keys_of(pipeline(photos), rank=0, world_size=1) == keys_of(pipeline(photos), world_size=1)
+
+
+@pytest.mark.parametrize(
+    ("environment", "local"),
+    [
+        ({"MASTER_ADDR": "localhost"}, 4),
+        ({"MASTER_ADDR": "127.0.0.1"}, 4),
+        ({"MASTER_ADDR": "10.0.0.1"}, None),
+        ({}, None),
+        ({"MASTER_ADDR": "localhost", "LOCAL_WORLD_SIZE": "2"}, None),
+    ],
+)
+def test_ranks_that_met_at_the_address_of_this_machine_share_its_cores(monkeypatch, environment, local):
+    for name in ("MASTER_ADDR", "LOCAL_WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert on_this_machine(4) == local
+    config, _, _ = settings({"rank": 1, "world_size": 4, "local_world_size": local}, {})
+    assert config["local_world_size"] == (local or int(environment.get("LOCAL_WORLD_SIZE", 1)))
 
 
 @pytest.mark.parametrize(

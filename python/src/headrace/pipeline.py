@@ -1045,10 +1045,10 @@ class Pipeline(Operations):
             part = part_of(mesh, dp, cp, cp_layout, cp_fields)
         group = None
         if rank is None and world_size is None and mesh is None and dp is None and "torch.distributed" in sys.modules:
-            from ._recipe.group import of_group
+            from ._recipe.group import of_group, on_this_machine
 
             group = of_group()
-        place = {} if group is None else {"rank": group[0], "world_size": group[1]}
+        place = {} if group is None else {"rank": group[0], "world_size": group[1], "local_world_size": on_this_machine(group[1])}
         config, interval, usual = settings({**given, **place}, self._defaults)
         if config["world_size"] > 1 and any(getattr(one, "replicas", 1) > 1 for one in _objects_of(self._steps, "sampler")):
             text = "headrace: the sampler divides the samples among ranks, and so does the loader: give loader(world_size=1), or a sampler"
