@@ -9,7 +9,8 @@ import subprocess
 from typing import Any
 
 import pytest
-from store_servers import HOME, SECRET, Place
+from hub_server import PAGE
+from store_servers import HOME, SECRET, Place, Servers
 
 import headrace as hr
 from headrace.errors import HeadraceError
@@ -163,3 +164,18 @@ def test_the_contract_of_stores(store: str, places: dict[str, Place]) -> None:
 def test_the_hub_has_no_writes(places: dict[str, Place]) -> None:
     with pytest.raises(HeadraceError, match="its store takes no objects"):
         hr.io.save_image(places["hub"].name + "/new.png", hr.io.load_image(places["hub"].name + "/cat/0.png"))
+
+
+def test_the_hub_is_asked_little(servers: Servers, places: dict[str, Place], tmp_path: pathlib.Path) -> None:
+    """The commit once, a page of a listing once, and each shard once, for where its content is."""
+    step = f"  - read: {{from: '{places['hub'].name}/*.tar'}}\n  - decode_image\n  - resize: {{size: [8, 8]}}\n  - batch: {{size: 4}}\n"
+    (tmp_path / "r.yaml").write_text("headrace: 1\nsteps:\n" + step)
+    servers.hub.requests.clear()
+    code, told = command("run", str(tmp_path / "r.yaml"), "--epochs", "3")
+    assert code == 0, told
+    pages = -(-(len(servers.hub.files()) + 2) // PAGE)  # with the two folders
+    asked = servers.hub.requests
+    shards = {path.rpartition("/")[2]: n for path, n in asked.items() if "/resolve/" in path and path.endswith(".tar")}
+    assert shards.pop("%2A.tar") == 1  # is there a file, or a folder, of the pattern's name?
+    assert shards == {f"00{i}.tar": 1 for i in range(4)}
+    assert asked.total() == 3 + pages + 4, asked

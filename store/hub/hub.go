@@ -206,8 +206,29 @@ func (s *Store) page(ctx context.Context, r repo, path, query string) ([]byte, h
 		return nil, nil, err
 	}
 	u.RawQuery = query
-	header, body, err := s.hub.Page(ctx, set.asking(u, ""))
-	return body, header, set.explained(err, r)
+	for range mostHops { // of repositories that have another name now
+		header, body, err := s.hub.Page(ctx, set.asking(u, ""))
+		to, ok := redirected(u, err)
+		if !ok || to.Host != u.Host || to.Scheme != u.Scheme {
+			return body, header, set.explained(err, r)
+		}
+		u = to
+	}
+	return nil, nil, tooManyHops(u)
+}
+
+// redirected returns the address to which an answer redirects.
+func redirected(from *url.URL, err error) (to *url.URL, ok bool) {
+	var r *steady.Refusal
+	if !errors.As(err, &r) || r.Status/100 != 3 || r.Header.Get("Location") == "" {
+		return nil, false
+	}
+	to, err = from.Parse(r.Header.Get("Location"))
+	return to, err == nil
+}
+
+func tooManyHops(at *url.URL) error {
+	return fmt.Errorf("hub: %s redirects more than %d times", at.Host, mostHops)
 }
 
 // url returns the address of a path that is encoded.

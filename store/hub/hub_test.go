@@ -148,6 +148,9 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	case is("datasets/o/n/resolve/"):
 		files, now := s.at(parts[4])
 		s.resolve(w, r, files, now, strings.Join(parts[5:], "/"))
+	case is("api/datasets/old/n/"), is("datasets/old/n/"):
+		w.Header().Set("Location", strings.Replace(r.URL.RequestURI(), "/old/", "/o/", 1))
+		w.WriteHeader(http.StatusTemporaryRedirect)
 	case is("api/resolve-cache/datasets/o/n/"):
 		files, _ := s.at(parts[5])
 		content := files[strings.Join(parts[6:], "/")]
@@ -425,6 +428,41 @@ func TestPinned(t *testing.T) {
 	if !strings.Contains(facts, "{commit "+sha(1)+"}") || !strings.Contains(facts, "{credentials HF_TOKEN}") ||
 		strings.Contains(facts, secret) {
 		t.Error(facts)
+	}
+}
+
+// TestRenamed: a repository that has another name now is read by its old one.
+func TestRenamed(t *testing.T) {
+	s := serve(t)
+	s.put("d/small", []byte("small"))
+	s.put("d/large", bytes.Repeat([]byte("large"), 1000))
+	m := New()
+	for o, err := range m.Objects(t.Context(), "datasets/old/n/d/") {
+		got := make([]byte, 5)
+		if err == nil {
+			err = m.ReadAt(t.Context(), o, got, 0)
+		}
+		if err != nil || "datasets/old/n/d/"+string(got) != o.Name {
+			t.Errorf("%+v has %q, %v", o, got, err)
+		}
+	}
+}
+
+// TestSmallFiles: one that is listed takes two requests to read first, and then one.
+func TestSmallFiles(t *testing.T) {
+	s := serve(t)
+	s.put("x", []byte("small"))
+	m := New()
+	for o, err := range m.Objects(t.Context(), "datasets/o/n/") {
+		for _, want := range []int64{2, 1} {
+			before := s.asked.Load()
+			if err == nil {
+				err = m.ReadAt(t.Context(), o, make([]byte, 5), 0)
+			}
+			if got := s.asked.Load() - before; got != want || err != nil {
+				t.Errorf("%d requests, %v", got, err)
+			}
+		}
 	}
 }
 
