@@ -80,6 +80,7 @@ func TestUnknownSchemesSayWhatToDo(t *testing.T) {
 		"https://me:secret@host/a?sig=secret": `"https://…@host/a"`,
 		"ftp://secret@host":                   `"ftp://…@host"`,
 		"gs://b/a?.jpg":                       `"gs://b/a?.jpg"`,
+		"abfss://c@me.example/a":              `"abfss://c@me.example/a"`, // not a password
 	} {
 		if _, _, err := store.Of(name); strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), want) {
 			t.Errorf("of %s is said %v", name, err)

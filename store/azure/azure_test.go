@@ -238,8 +238,16 @@ func TestNames(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	if _, err := New("abfss").Stat(t.Context(), "c@/x"); !errors.Is(err, store.ErrName) {
-		t.Error(err)
+	for _, name := range []string{"c@/x", "c@evil.example#.core.windows.net/x", "c@a@me.dfs.core.windows.net/x"} {
+		if _, err := New("abfss").Stat(t.Context(), name); !errors.Is(err, store.ErrName) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	for _, host := range []string{"me.evil.example", "me.core.windows.net.evil.example", "mecore.windows.net"} {
+		_, err := New("abfss").Stat(t.Context(), "c@"+strings.Replace(host, "me", "you", 1)+"/x")
+		if !errors.Is(err, store.ErrName) || !strings.Contains(err.Error(), "is not a host of Azure") {
+			t.Errorf("%s: %v", host, err)
+		}
 	}
 	if err := m.ReadAt(t.Context(), store.Object{Name: "c"}, nil, 0); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -104,6 +105,15 @@ type blob struct {
 	name      string
 }
 
+// clouds are the ends of Azure's hosts. Tokens go nowhere else: names may come from tables
+// that others have written.
+var clouds = []string{".core.windows.net", ".core.chinacloudapi.cn", ".core.usgovcloudapi.net", ".storage.azure.net",
+	".fabric.microsoft.com"}
+
+func (s *settings) isAzure(host string) bool {
+	return slices.ContainsFunc(append(clouds, "."+s.suffix), func(end string) bool { return strings.HasSuffix(strings.ToLower(host), end) })
+}
+
 // split returns the blob of a name.
 func (s *settings) split(scheme, name string) (b blob, err error) {
 	first, rest, _ := strings.Cut(name, "/")
@@ -114,11 +124,14 @@ func (s *settings) split(scheme, name string) (b blob, err error) {
 		b.account, _, _ = strings.Cut(host, ".")
 	}
 	isName := container != "" && !strings.ContainsAny(container, ":?#%\\ *[")
-	isWrong := isFull && (scheme == "az" || b.account == "")
+	isWrong := isFull && (scheme == "az" || b.account == "" || strings.ContainsAny(host, "@:?#%\\ "))
 	switch {
 	case !isName || isWrong:
 		return b, fmt.Errorf("%w: name one container: must be az://container/blob or "+
 			"abfss://container@account.dfs.core.windows.net/blob", store.ErrName)
+	case b.host != "" && !s.isAzure(b.host) && (s.endpoint == "" || !s.isOurs(b)):
+		return b, fmt.Errorf("%w: %q is not a host of Azure: must be account.dfs.core.windows.net; set AZURE_STORAGE_ENDPOINT for another one",
+			store.ErrName, b.host)
 	case b.account == "" && s.endpoint == "":
 		return b, errors.New("azure: the name has no account: set AZURE_STORAGE_ACCOUNT, or AZURE_STORAGE_CONNECTION_STRING, or write " +
 			"abfss://container@account.dfs.core.windows.net/blob")
