@@ -105,8 +105,8 @@ type blob struct {
 	name      string
 }
 
-// clouds are the ends of Azure's hosts. Tokens go nowhere else: names may come from tables
-// that others have written.
+// clouds are the ends of Azure's hosts. Tokens go nowhere else: names may come from
+// tables that others have written.
 var clouds = []string{".core.windows.net", ".core.chinacloudapi.cn", ".core.usgovcloudapi.net", ".storage.azure.net",
 	".fabric.microsoft.com"}
 
@@ -130,7 +130,8 @@ func (s *settings) split(scheme, name string) (b blob, err error) {
 		return b, fmt.Errorf("%w: name one container: must be az://container/blob or "+
 			"abfss://container@account.dfs.core.windows.net/blob", store.ErrName)
 	case b.host != "" && !s.isAzure(b.host) && (s.endpoint == "" || !s.isOurs(b)):
-		return b, fmt.Errorf("%w: %q is not a host of Azure: must be account.dfs.core.windows.net; set AZURE_STORAGE_ENDPOINT for another one",
+		return b, fmt.Errorf("%w: %q is not a host of Azure: must be account.dfs.core.windows.net; "+
+			"set AZURE_STORAGE_ENDPOINT for another one",
 			store.ErrName, b.host)
 	case b.account == "" && s.endpoint == "":
 		return b, errors.New("azure: the name has no account: set AZURE_STORAGE_ACCOUNT, or AZURE_STORAGE_CONNECTION_STRING, or write " +
