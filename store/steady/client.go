@@ -54,6 +54,7 @@ const (
 	toConnect   = 10 * time.Second
 	toFirstByte = 30 * time.Second
 	toNextByte  = 10 * time.Second
+	toContinue  = time.Second // after which a body is sent to a host that has not asked for it
 
 	mostHeader = 1 << 20 // bytes of an answer's headers
 )
@@ -68,6 +69,7 @@ func Transport() *http.Transport {
 		TLSHandshakeTimeout:    toConnect,
 		ResponseHeaderTimeout:  toFirstByte,
 		MaxResponseHeaderBytes: mostHeader,
+		ExpectContinueTimeout:  toContinue,
 		MaxIdleConnsPerHost:    mostAtOnce,
 		IdleConnTimeout:        time.Minute,
 		DisableCompression:     true, // ranges are of the bytes as they are stored

@@ -116,6 +116,9 @@ func (c *Client) try(ctx context.Context, cancel context.CancelCauseFunc, h *hos
 	if req.Body != nil && req.Body != http.NoBody {
 		sent = newSent(req.Body, cancel)
 		req.Body = sent
+		if req.ContentLength > mostUnasked {
+			req.Header.Set("Expect", "100-continue")
+		}
 	}
 	begun := time.Now()
 	resp, err := c.http.Do(req)

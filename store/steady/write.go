@@ -44,6 +44,11 @@ func (c *Client) sendOnce(ctx context.Context, h *host, ask Ask) (header http.He
 	return a.Header, body, err
 }
 
+// mostUnasked is the size of a body that is sent before the host has asked for it. One
+// that refuses a larger one closes the connection in the middle of it, often without its
+// answer being read.
+const mostUnasked = 1 << 20
+
 // toTakeByte is the time in which a host takes some bytes of a body.
 const toTakeByte = 30 * time.Second
 

@@ -64,6 +64,21 @@ func TestSend(t *testing.T) {
 	})
 }
 
+// TestSendIsRefused: a large body is not sent to a host that does not want it.
+func TestSendIsRefused(t *testing.T) {
+	in(t, 100, func(b *bed) {
+		synctest.Wait()
+		b.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool {
+			w.WriteHeader(http.StatusForbidden)
+			return true
+		}
+		var refused *steady.Refusal
+		if _, err := b.send(failing{}, 2<<20); !errors.As(err, &refused) || refused.Status != http.StatusForbidden {
+			b.Error(err)
+		}
+	})
+}
+
 var errContent = errors.New("the disk is gone")
 
 type failing struct{}
