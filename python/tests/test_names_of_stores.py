@@ -16,7 +16,7 @@ from headrace.errors import HeadraceError
 
 pytestmark = [pytest.mark.usefixtures("io_closed", "one_engine")]
 
-STORES = "file://, http://, https://, s3://"
+STORES = "file://, abfs://, abfss://, az://, gs://, hf://, http://, https://, s3://"
 MESSAGE = f"ftp:// names cannot be read or written here, only paths and {STORES}: copy the data to a disk or mount it, and give that path"
 
 
