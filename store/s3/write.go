@@ -84,15 +84,22 @@ func (s *Store) Put(ctx context.Context, name string, content io.ReaderAt, size 
 	if err == nil {
 		return store.Object{Name: name, Size: size, Version: steady.TagVersion(tag, size)}, nil
 	}
-	if !refusesCondition(err, c) {
-		return store.Object{}, err
-	}
-	if inDoubt { // the object that is there may be this one
+	isConflict := refusesCondition(err, c)
+	if inDoubt && (isConflict || isDone(err)) { // the object that is there may be this one
 		if o, same := store.Holds(ctx, s, name, content, size); same {
 			return o, nil
 		}
 	}
+	if !isConflict {
+		return store.Object{}, err
+	}
 	return store.Object{}, fmt.Errorf("%w: %q (%v)", store.ErrConflict, name, err)
+}
+
+// isDone tells whether the parts of an object are gone, as they are when it is made.
+func isDone(err error) bool {
+	var r *steady.Refusal
+	return errors.As(err, &r) && reasonOf(r).Code == "NoSuchUpload"
 }
 
 // refusesCondition tells whether a write was refused as its condition does not hold.

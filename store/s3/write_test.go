@@ -157,6 +157,19 @@ func TestLargeObjects(t *testing.T) {
 	if _, err := m.Stat(t.Context(), "b/other"); !errors.Is(err, fs.ErrNotExist) || len(s.parts) != 0 {
 		t.Errorf("%v, %d uploads are left", err, len(s.parts))
 	}
+	lost := false
+	s.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool {
+		isEnd := r.Method == http.MethodPost && r.URL.Query().Has("uploadId")
+		if isEnd && !lost { // its answer
+			lost = true
+			s.change(w, r, "x")
+			panic(http.ErrAbortHandler)
+		}
+		return false
+	}
+	if o, err := m.Put(t.Context(), "b/lost", pattern{}, size, store.IfAbsent); err != nil || o.Size != size || !lost {
+		t.Errorf("%+v, %v", o, err)
+	}
 	s.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool {
 		isEnd := r.Method == http.MethodPost && r.URL.Query().Has("uploadId")
 		if isEnd {
