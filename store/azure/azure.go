@@ -119,6 +119,7 @@ func (s *Store) Objects(ctx context.Context, prefix string) iter.Seq2[store.Obje
 			query.Set("prefix", b.name)
 		}
 		b.name = ""
+
 		for last := ""; ; {
 			var p page
 			if err == nil {
@@ -128,6 +129,7 @@ func (s *Store) Objects(ctx context.Context, prefix string) iter.Seq2[store.Obje
 				yield(store.Object{}, err)
 				return
 			}
+
 			for _, one := range p.Blobs.Blob {
 				if one.Properties.Kind == folder || strings.HasSuffix(one.Name.Text, "/") {
 					continue
@@ -225,6 +227,7 @@ func (s *Store) do(ctx context.Context, set *settings, b blob, query url.Values,
 	if err != nil {
 		return fmt.Errorf("%w: %w", store.ErrName, err)
 	}
+
 	for try := 0; ; try++ {
 		who, err := set.credentials(ctx, b)
 		if err != nil {
@@ -243,6 +246,7 @@ func (s *Store) do(ctx context.Context, set *settings, b blob, query url.Values,
 			return r, nil
 		}
 		err = f(ask)
+
 		var r *steady.Refusal
 		if !errors.As(err, &r) {
 			return err

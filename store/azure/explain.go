@@ -26,6 +26,8 @@ func explained(err error, r *steady.Refusal, code string, a asked) error {
 	say := func(format string, args ...any) error {
 		return fmt.Errorf("%s (%w, %s)", fmt.Sprintf(format, args...), err, says)
 	}
+
+	// The code says most. Without one, of a proxy, the status does.
 	isNone := strings.HasPrefix(a.from, "none")
 	isDenied := r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden
 	switch code {

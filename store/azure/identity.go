@@ -56,6 +56,8 @@ func (i *identity) get(ctx context.Context) (token, from string, err error) {
 	if time.Now().Before(i.until) {
 		return i.token, i.from, ctx.Err()
 	}
+
+	// It may run a program, or ask a service: neither must hold a reader for ever.
 	if i.has == nil {
 		if i.has, err = i.begin(); err != nil {
 			return "", "", fmt.Errorf("azure: %s", gist(err))
@@ -64,6 +66,7 @@ func (i *identity) get(ctx context.Context) (token, from string, err error) {
 	limited, cancel := context.WithTimeout(ctx, mostToken)
 	defer cancel()
 	t, err := i.has.GetToken(limited, policy.TokenRequestOptions{Scopes: []string{scope}})
+
 	now := time.Now()
 	id := os.Getenv("AZURE_CLIENT_ID")
 	switch {

@@ -53,6 +53,7 @@ func explained(err error, r *steady.Refusal, why reason, a asked) error {
 	if text := why.short(); text != "" {
 		says += ": " + text
 	}
+
 	say := func(format string, args ...any) error {
 		return fmt.Errorf("%s (%w, %s)", fmt.Sprintf(format, args...), err, says)
 	}
@@ -64,6 +65,8 @@ func explained(err error, r *steady.Refusal, why reason, a asked) error {
 	case a.object == "":
 		right = "storage.objects.list"
 	}
+
+	// A text in a message is no contract, so it decides on the advice only.
 	isDenied := r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden
 	switch {
 	case why.isPaid():

@@ -104,6 +104,7 @@ func (s *Store) Objects(ctx context.Context, prefix string) iter.Seq2[store.Obje
 			yield(store.Object{}, fmt.Errorf("%w: name one bucket, as in gs://bucket/*", store.ErrName))
 			return
 		}
+
 		query := url.Values{"fields": {"nextPageToken,items(name,size,generation)"}, "prefix": {prefix}}
 		for {
 			var p page
@@ -119,6 +120,7 @@ func (s *Store) Objects(ctx context.Context, prefix string) iter.Seq2[store.Obje
 				yield(store.Object{}, err)
 				return
 			}
+
 			for _, o := range p.Items {
 				if strings.HasSuffix(o.Name, "/") {
 					continue // a folder that another program has made

@@ -61,6 +61,7 @@ func (i *identity) get(ctx context.Context) (*oauth2.Token, string, error) {
 	if i.tokens == nil {
 		return nil, i.from, nil
 	}
+
 	t, err := i.tokens.Token()
 	if err == nil {
 		return t, i.from, nil

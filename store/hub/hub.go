@@ -118,6 +118,7 @@ func (s *Store) Objects(ctx context.Context, prefix string) iter.Seq2[store.Obje
 			yield(store.Object{}, err)
 			return
 		}
+
 		at, _ := slices.BinarySearchFunc(files, path, func(f file, p string) int { return strings.Compare(f.path, p) })
 		for _, f := range files[at:] {
 			if !strings.HasPrefix(f.path, path) || !yield(store.Object{Name: root + f.path, Size: f.size, Version: f.version}, nil) {

@@ -74,6 +74,7 @@ func parse(body []byte) (files []file, err error) {
 	if err := json.Unmarshal(body, &entries); err != nil {
 		return nil, fmt.Errorf("it is no list: %w", err)
 	}
+
 	for _, e := range entries {
 		if e.Type != "file" {
 			continue

@@ -74,6 +74,7 @@ func (s *Store) Put(ctx context.Context, name string, content io.ReaderAt, size 
 	if err != nil {
 		return store.Object{}, err
 	}
+
 	var tag string
 	var inDoubt bool
 	if size <= s.atOnce {
@@ -84,6 +85,7 @@ func (s *Store) Put(ctx context.Context, name string, content io.ReaderAt, size 
 	if err == nil {
 		return store.Object{Name: name, Size: size, Version: steady.TagVersion(tag, size)}, nil
 	}
+
 	isConflict := refusesCondition(err, c)
 	if inDoubt && (isConflict || isDone(err)) { // the object that is there may be this one
 		if o, same := store.Holds(ctx, s, name, content, size); same {
