@@ -40,8 +40,7 @@ type Hooks struct {
 	Span func(Span)
 
 	// Spans tells whether Span is wanted now, for a trace that comes and goes; nil: it
-	// always is. While it is not, Span costs next to nothing. Every worker asks it all the
-	// time.
+	// always is. While it is not, Span costs next to nothing. Workers ask all the time.
 	Spans func() bool
 }
 
@@ -82,8 +81,8 @@ type Outcome struct {
 }
 
 // Tee makes one of several hooks: they are called in this order, and what they return in
-// the opposite one. It has no more funcs than any of them has. Span of all is called while
-// one of them wants it.
+// the opposite one. It has no more funcs than any of them has. Span of all is called
+// while one of them wants it.
 func Tee(all ...Hooks) (t Hooks) {
 	for _, h := range all {
 		t = t.and(h)

@@ -258,7 +258,7 @@ func TestSpansThatAreWantedForAWhile(t *testing.T) {
 		begun := make(chan int)
 		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 6}), func(_ context.Context, v int) (int, error) {
 			begun <- v
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			return v, nil
 		}, pipe.Opts{Name: "work", Ordered: true})
 		hooks := pipe.Tee(pipe.Hooks{Span: s.add, Spans: wanted.Load}, pipe.Hooks{Span: func(one pipe.Span) {}, Spans: wanted.Load})

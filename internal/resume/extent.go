@@ -252,8 +252,8 @@ func (e Extent) Settled(from state.State) state.State {
 	return s
 }
 
-// settled are the sources as runs give them, which others may hold. After each batch there is nothing to change
-// in most of them, of which a mix may have thousands.
+// settled are the sources as runs give them, which others may hold. After each batch
+// there is nothing to change in most of them, of which a mix may have thousands.
 func (e Extent) settled(from state.Sources) state.Sources {
 	all, own := from, false
 	for name, was := range from {
@@ -266,9 +266,8 @@ func (e Extent) settled(from state.Sources) state.Sources {
 			at.Lost = slices.Compact(slices.Sorted(slices.Values(at.Lost)))
 		}
 
-		same := at.Samples == was.Samples && at.Shards == was.Shards && at.Object == was.Object && slices.Equal(at.Of, was.Of) &&
-			slices.Equal(at.Lost, was.Lost)
-		if same {
+		changed := at.Samples != was.Samples || at.Shards != was.Shards || at.Object != was.Object
+		if !changed && slices.Equal(at.Of, was.Of) && slices.Equal(at.Lost, was.Lost) {
 			continue
 		}
 		if !own {

@@ -125,7 +125,10 @@ func readUsual[T uint16 | uint32 | uint64](dst []T, text []byte, most uint64) (r
 		for begins &= begins - 1; begins != 0 && read < len(dst); begins &= begins - 1 {
 			end, next := bits.TrailingZeros64(ends)&63, bits.TrailingZeros64(begins)&63
 			count := end - at
-			if from[end] != ',' || next > end+1 && (next > end+2 || from[end+1] != ' ') || count > 8 || from[at] == '0' && count > 1 {
+			switch {
+			case count > 8, count > 1 && from[at] == '0', from[end] != ',':
+				return read, length + at
+			case next > end+2, next == end+2 && from[end+1] != ' ':
 				return read, length + at
 			}
 			v := decimal((binary.LittleEndian.Uint64(from[at:at+8]) ^ '0'*ones) << (-8 * count & 63))

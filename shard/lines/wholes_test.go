@@ -2,6 +2,7 @@ package lines
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,6 +70,30 @@ func TestTokensAreReadAtOnce(t *testing.T) {
 		r := jsonReader{b: []byte(text)}
 		if all, _, ok := r.wholes(nil, tensor.Int32, tensor.Unknown); ok || len(all) > 0 || r.at != 0 {
 			t.Errorf("%s: %v up to %d", text, all, r.at)
+		}
+	}
+}
+
+// Numbers may be at any place among the 64 bytes that are looked at together, and the
+// list may take another form anywhere.
+func TestTokensAtAnyPlace(t *testing.T) {
+	for _, odd := range []string{"7", "12345678", "123456789", "-5", "0", "00", "1 ", "1\t", "", "4.5"} {
+		for place := range 80 {
+			for _, comma := range []string{",", ", ", ",  ", " ,"} {
+				all := slices.Repeat([]string{"50", "31999", "8"}, 30)
+				all[place] = odd
+				text := []byte("[" + strings.Join(all, comma) + "]")
+				r, any := jsonReader{b: text}, jsonReader{b: text}
+				got, n, ok := r.wholes(nil, tensor.Int32, tensor.Unknown)
+				v, err := any.value()
+				want, shape := []byte(nil), []int{tensor.Unknown}
+				if err == nil {
+					want, err = v.array(nil, tensor.Int32, shape, shard.AsSaid)
+				}
+				if ok != (err == nil) || ok && (!bytes.Equal(got, want) || n != 90) {
+					t.Fatalf("%s: %v, %d, %q, want %q: %v", text, ok, n, got, want, err)
+				}
+			}
 		}
 	}
 }

@@ -110,7 +110,7 @@ func chosen[T uint32 | uint64](to []T, ids []uint32, dictionary []T) bool {
 	return true
 }
 
-// wordsOf is memory as words; what is left of it at the end does not count.
+// wordsOf is memory as words; an incomplete one at its end does not count.
 func wordsOf[T uint32 | uint64](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(*new(T))))
 }

@@ -48,7 +48,8 @@ func (t Lineage) WithCounted(turns *Children, lo, hi int64, items *Children, num
 		extra
 		turns [2]childRange
 	})
-	return t.with(&room.extra, room.turns[:0], childRange{of: turns, Range: Range{lo, hi}}, childRange{of: items, Range: Range{number, number + 1}})
+	return t.with(&room.extra, room.turns[:0], childRange{of: turns, Range: Range{lo, hi}},
+		childRange{of: items, Range: Range{number, number + 1}})
 }
 
 // with is the lineage with more children, for which there is new memory.

@@ -30,11 +30,11 @@ func (w *Worker) Traced(number int) *Worker {
 	return w
 }
 
-// idle tells whether nobody wants spans now. It is noted what the worker works on
+// idle tells whether spans are not wanted now. The item that the worker works on is noted
 // nevertheless, for a trace that begins before that is over.
 func (t *tracer) idle() bool { return t.wanted != nil && !t.wanted() }
 
-// Traces tells whether somebody wants spans of the worker now.
+// Traces tells whether spans of the worker are wanted now.
 func (w *Worker) Traces() bool { return w.Tracer != nil && !w.Tracer.idle() }
 
 // Seal says that the worker makes a batch whole.
