@@ -49,7 +49,8 @@ func Stackable(f sample.Field) error {
 			"the source or function that makes them says gives={%q: object}", f.Name, f.Name, f.Name)
 	case f.Type.Ragged():
 		return fmt.Errorf("cannot stack sequences of different lengths: the field %q is %v; "+
-			"end the recipe with bucket_batch or pack instead, or with batch and a collate function", f.Name, f.Type)
+			"keep them as lists of arrays, batch(…, ragged=[%q]), or end the recipe with bucket_batch or pack, "+
+			"or with batch and a collate function", f.Name, f.Type, f.Name)
 	default:
 		return fmt.Errorf("cannot stack arrays of different shapes: the field %q is %v", f.Name, f.Type)
 	}

@@ -198,7 +198,11 @@ func (d *Dataset) mixed(c Column, how string) (column, error) {
 	if unclear := part || !isNumber(c.Type); c.Type.Kind == 0 || num && unclear {
 		hint := ""
 		if num && !part {
-			hint = fmt.Sprintf(": give the type it should be, as in fields={%q: (%q, \"float64\")}", c.From, c.From)
+			wide := "int64"
+			if strings.Contains(how, "float") || strings.Contains(how, "uint64") {
+				wide = "float64"
+			}
+			hint = fmt.Sprintf(": give the type it should be, as in fields={%q: (%q, %q)}", c.From, c.From, wide)
 		}
 		if !d.Convertible(c.From) {
 			hint = ""

@@ -1,4 +1,4 @@
-// The command objects serves a folder to benchmarks, as stores of objects do: with ranges,
+// Command objects serves a folder to benchmarks, as stores of objects do: with ranges,
 // ETags and If-Match, and each answer after some time.
 //
 //	objects FOLDER [DELAY]

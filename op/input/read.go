@@ -118,7 +118,8 @@ func (r *ReadShards) Check(sample.Schema) (sample.Schema, error) {
 	}
 	out := r.schema()
 	if i := out.Find("key"); i >= 0 && !out[i].Type.Equal(sample.TextType) {
-		errs = append(errs, recipe.Wrong("fields", `has "key" as %v: that is the name of a sample, which is text`, out[i].Type))
+		errs = append(errs, recipe.Wrong("fields", `has "key" as %v: that is the name of a sample, which is text; `+
+			`read it under another name, as in {"id": "key"}`, out[i].Type))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -362,7 +363,10 @@ func readFieldFrom(name string, v rawjson.Value) (one FieldFrom, err error) {
 				one.From, err = rawjson.Unquote(e)
 			case 1:
 				if one.IsNull = string(e) == `"`+isNull+`"`; !one.IsNull && e.Kind() != rawjson.Null {
-					one.Type, err = typeNamed(e)
+					if one.Type, err = typeNamed(e); err != nil {
+						return one, fmt.Errorf("has %s as the type of %q: must be a type of numbers such as \"int64\" or \"float32\", "+
+							"\"text\", \"bytes\", or an object like {\"dtype\": \"float32\", \"shape\": [4]}", e, name)
+					}
 				}
 			case 2:
 				one.Null, err = readNull(e)

@@ -180,7 +180,7 @@ func complete(fields FieldsFrom, gaps map[string]gap, losable bool) (rest Fields
 		errs = append(errs, gaps[name].of(name))
 	}
 	rest = slices.DeleteFunc(slices.Clone(fields), func(f FieldFrom) bool { _, ok := gaps[f.From]; return ok })
-	how := "no column is in all samples"
+	how := "no other column is left that can be read as it is"
 	if len(rest) > 0 {
 		how = "to read the others, name them: fields={" + Quoted(rest) + "}"
 	}
@@ -205,9 +205,9 @@ func (g gap) of(name string) error {
 	case !g.typed:
 		return fmt.Errorf("%w: %q is %s", shard.ErrNoField, name, g.why)
 	case g.whole:
-		return fmt.Errorf("%w: %q: %s; read as float64 it is NaN there, fields={%q: (%q, \"float64\")}, "+
-			"or give a value for it, fields={%q: (%q, None, %s)}",
-			shard.ErrNoValue, name, g.why, name, name, name, name, g.fill)
+		return fmt.Errorf("%w: %q: %s; give a value for it, fields={%q: (%q, None, %s)}, or read it as float64, "+
+			"where it is NaN and whole numbers beyond 2⁵³ are rounded, fields={%q: (%q, \"float64\")}",
+			shard.ErrNoValue, name, g.why, name, name, g.fill, name, name)
 	case g.fill != "":
 		return fmt.Errorf("%w: %q: %s; give a value for it, as in fields={%q: (%q, None, %s)}",
 			shard.ErrNoValue, name, g.why, name, name, g.fill)

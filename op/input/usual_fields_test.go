@@ -26,8 +26,8 @@ func TestFieldsThatNotAllSamplesHave(t *testing.T) {
 		{gap{why: "in 3 of 4", missing: true}, shard.ErrNoField, []string{`"age" is in 3 of 4`, others}},
 		{gap{why: "in 3 of 4", missing: true, typed: true}, shard.ErrNoValue, []string{`"age": in 3 of 4`, others, leave}},
 		{gap{why: "in 3 of 4", missing: true, typed: true, whole: true, fill: "0"}, shard.ErrNoValue,
-			[]string{`read as float64 it is NaN there, fields={"age": ("age", "float64")}, ` +
-				`or give a value for it, fields={"age": ("age", None, 0)}`, others, leave}},
+			[]string{`give a value for it, fields={"age": ("age", None, 0)}, or read it as float64, where it is NaN ` +
+				`and whole numbers beyond 2⁵³ are rounded, fields={"age": ("age", "float64")}`, others, leave}},
 		{gap{why: "in 3 of 4", missing: true, typed: true, fill: "[]"}, shard.ErrNoValue,
 			[]string{`"age": in 3 of 4; give a value for it, as in fields={"age": ("age", None, [])}`, others, leave}},
 		{gap{why: "in 0 of 4", missing: true, typed: true, empty: true}, shard.ErrNoValue, []string{`"age": in 0 of 4`, others}},
@@ -65,7 +65,7 @@ func TestManyFieldsThatNotAllSamplesHave(t *testing.T) {
 	rest, err := complete(fields, gaps, true)
 	lines := strings.Split(err.Error(), "\n")
 	if len(rest) > 0 || len(lines) != mostGaps+2 || !strings.Contains(lines[0], `"f00"`) || lines[mostGaps] != "and 3 more, which headrace inspect lists" ||
-		lines[mostGaps+1] != "no column is in all samples" {
+		lines[mostGaps+1] != "no other column is left that can be read as it is" {
 		t.Errorf("%v, %v", rest, err)
 	}
 }

@@ -246,6 +246,7 @@ NOT = [
     ({"window": {"text": [0]}}, 'window has "text", which is text: only numbers and arrays of one shape have windows'),
     ({"window": {"x": []}}, "must be numbers, such as [-1, 0]"),
     ({"window": {"x": ["a"]}}, "must be numbers, such as [-1, 0]"),
+    ({"window": {"x": 4}}, "must be a list; write [4] for the one row 4 away, and range(4) for 4 rows"),
     ({"window": {"x": [True]}}, "must be numbers, such as [-1, 0]"),
     ({"window": [1, 2]}, "must be offsets by field, as in {'action': [0, 1, 2]}"),
     ({"window": {3: [1]}}, "must be names of fields"),

@@ -92,7 +92,13 @@ def _offsets(name: str, offsets: Any) -> list[int | float]:
     try:
         each = [one.item() if hasattr(one, "item") else one for one in offsets]
     except TypeError:
-        each = [offsets]
+        if not _numbers([offsets]):
+            each = []
+        else:
+            raise RecipeError(
+                f"headrace: read: window has {offsets!r} for {name!r}: must be a list; write [{offsets!r}] for the one row "
+                f"{offsets!r} away, and range({max(2, int(abs(offsets)))}) for {max(2, int(abs(offsets)))} rows"
+            ) from None
     if not each or isinstance(offsets, str) or not _numbers(each):
         raise RecipeError(f"headrace: read: window has {offsets!r} for {name!r}: must be numbers, such as [-1, 0]")
     return each
