@@ -23,8 +23,8 @@ func (g *rowGroup) direct(ctx context.Context, reader, row int) (v *Value, ok bo
 	if g.segment.Blocks() == 0 {
 		return nil, false
 	}
-	v.Bytes, _, ok = g.c.d.lend(ctx, segmentOf{g.piece.shard, g.segment}, &to.lent, part.At, part.Len)
-	return v, ok
+	v.Bytes, _, _ = g.c.d.lend(ctx, segmentOf{g.piece.shard, g.segment}, &to.lent, part.At, part.Len)
+	return v, v.Bytes != nil // reading it as any sample gives the error
 }
 
 // locate finds the parts of the rows that are a column; false: not by itself.

@@ -57,7 +57,7 @@ func (g *Gatherer) fromFiles(ctx context.Context, samples []int64, into []Target
 		f.at[v.row] = k
 		n, err := g.visit(ctx, v, into, f.aside)
 		if read += n; err != nil {
-			return read, &RowError{v.row, err}
+			return read, g.firstError(ctx, samples, into, &RowError{v.row, err})
 		}
 	}
 	for k, column := range g.other {
@@ -68,6 +68,20 @@ func (g *Gatherer) fromFiles(ctx context.Context, samples []int64, into []Target
 		}
 	}
 	return read, nil
+}
+
+// firstError returns the error of the first row that cannot be read: which one is found
+// first must not depend on where samples are in the files.
+func (g *Gatherer) firstError(ctx context.Context, samples []int64, into []Target, found *RowError) error {
+	for row := range found.Row {
+		for k := range g.files.aside {
+			g.files.aside[k].Reset()
+		}
+		if _, err := g.visit(ctx, visit{samples[row], row}, into, g.files.aside); err != nil {
+			return &RowError{row, err}
+		}
+	}
+	return found
 }
 
 // visit reads a sample's columns into a row. Those of any length are appended to aside,
@@ -98,11 +112,20 @@ func (g *Gatherer) visit(ctx context.Context, v visit, into []Target, aside []sa
 	return read, nil
 }
 
-// letGo lets go of blocks, which are kept elsewhere or no longer.
+// mostAside is the most memory that is kept for the texts of a batch.
+const mostAside = 4 << 20
+
+// letGo lets go of blocks, and of more memory than most batches need.
 func (f *filesOf) letGo() {
 	for k := range f.place.lent {
-		if l := &f.place.lent[k]; l.isBlock {
-			l.data = nil
+		f.place.lent[k].letGo()
+	}
+	for k := range f.aside {
+		if cap(f.aside[k].Bytes) > mostAside {
+			f.aside[k] = sample.Texts{}
 		}
+	}
+	if cap(f.buffer) > mostAside {
+		f.buffer = nil
 	}
 }

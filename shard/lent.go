@@ -28,7 +28,7 @@ func (l *lent) of(s *index.Segment, at, size int64) ([]byte, bool) {
 // long to answer, so it is asked for more.
 const (
 	aheadLocal  = 64 << 10
-	aheadRemote = 4 << 20
+	aheadRemote = 1 << 20
 )
 
 // ahead returns the number of bytes to read for a part of that size: more than the part
@@ -46,31 +46,44 @@ func (l *lent) ahead(f *opened, s *index.Segment, at, size, most int64) int64 {
 }
 
 // read fills l with bytes of a file, of which the first is at from there.
-func (l *lent) read(f *opened, s *index.Segment, at, from, n int64) bool {
+func (l *lent) read(f *opened, s *index.Segment, at, from, n int64) error {
 	if int64(cap(l.own)) < n {
 		l.own = make([]byte, n)
 	}
 	l.segment, l.begin, l.data, l.isBlock = s, at, l.own[:n], false
-	if readFull(f, l.data, from) != nil {
+	err := readFull(f, l.data, from)
+	if err != nil {
 		l.data = nil
-		return false
 	}
-	return true
+	return err
+}
+
+// mostOwn is the most memory that is kept for bytes of files.
+const mostOwn = 256 << 10
+
+// letGo lets go of blocks, which are kept elsewhere or no longer, and of much memory.
+func (l *lent) letGo() {
+	if l.isBlock || cap(l.own) > mostOwn {
+		l.data = nil
+	}
+	if cap(l.own) > mostOwn {
+		l.own = nil
+	}
 }
 
 // lend returns a part without a copy, from the bytes that were read last or from one
-// other block. The part is valid until the next call. False: read it as for any sample,
-// which gives the error, if there is one.
-func (d *Dataset) lend(ctx context.Context, in segmentOf, l *lent, at, size int64) (part []byte, read int64, ok bool) {
+// other block. The part is valid until the next call. Nil without an error: it has to be
+// read as of any sample.
+func (d *Dataset) lend(ctx context.Context, in segmentOf, l *lent, at, size int64) (part []byte, read int64, err error) {
 	if size == 0 {
-		return []byte{}, 0, true
+		return []byte{}, 0, nil
 	}
-	if part, ok = l.of(in.segment, at, size); ok {
-		return part, 0, true
+	if part, ok := l.of(in.segment, at, size); ok {
+		return part, 0, nil
 	}
 	h, err := d.handles.take(in.shard)
 	if err != nil {
-		return nil, 0, false
+		return nil, 0, err
 	}
 	defer d.handles.give(h)
 
@@ -78,36 +91,36 @@ func (d *Dataset) lend(ctx context.Context, in segmentOf, l *lent, at, size int6
 	if in.segment.Blocks() > 0 {
 		format, ok := d.formatOf(in.shard).(Unpacker)
 		if !ok {
-			return nil, 0, false
+			return nil, 0, nil
 		}
 		var room [4]index.Block
 		all, first, skip, err := in.segment.Covering(at, size, room[:0])
 		if err != nil || len(all) != 1 {
-			return nil, 0, false
+			return nil, 0, nil
 		}
 		switch b := all[0]; {
 		case b.At > h.file.Size()-b.Len, b.Size > mostBlock && !b.Plain():
-			return nil, 0, false
+			return nil, 0, nil
 		case b.Codec == index.Stored:
 			from, most = b.At+skip, b.Len-skip
 		case b.Plain():
-			return nil, 0, false
+			return nil, 0, nil
 		default:
 			data, n, err := d.block(ctx, in, h.file, format, first, b, 0)
 			if err != nil {
-				return nil, n, false
+				return nil, n, err
 			}
 			l.segment, l.begin, l.data, l.isBlock = in.segment, at-skip, data, true
-			part, ok := l.of(in.segment, at, size)
-			return part, n, ok
+			part, _ := l.of(in.segment, at, size)
+			return part, n, nil
 		}
 	}
 	if size > most {
-		return nil, 0, false
+		return nil, 0, nil
 	}
 	n := l.ahead(h.file, in.segment, at, size, most)
-	if !l.read(h.file, in.segment, at, from, n) {
-		return nil, 0, false
+	if err := l.read(h.file, in.segment, at, from, n); err != nil {
+		return nil, 0, err
 	}
-	return l.data[:size:size], n, true
+	return l.data[:size:size], n, nil
 }

@@ -3,6 +3,7 @@ package shard
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/headrace/headrace/internal/words"
@@ -148,6 +149,9 @@ func (r *Reader) locate(i int64, p *Place) error {
 	p.spans, p.Bytes = p.spans[:0], 0
 	for _, w := range p.wanted {
 		w.At, w.Len = w.At-head, w.Len+head
+		if w.Len < 0 || w.Len > math.MaxInt64-p.Bytes {
+			return &Error{Shard: r.d.shards[p.shard].key, At: w.At, Err: index.ErrDamaged}
+		}
 		if n := len(p.spans); n > 0 && !p.unpacked {
 			if last := &p.spans[n-1]; w.At <= last.end+gap {
 				p.Bytes += max(0, w.At+w.Len-last.end)
@@ -236,12 +240,11 @@ func (r *Reader) fill(ctx context.Context, p *Place, buf []byte) (read int64, er
 		lacks := false
 		for k := range p.spans {
 			s := &p.spans[k]
-			part, n, ok := r.d.lend(ctx, segmentOf{p.shard, p.segment}, &p.lent[k], s.at, s.end-s.at)
-			read += n
-			if s.data = nil; ok {
-				s.data = part
+			part, n, err := r.d.lend(ctx, segmentOf{p.shard, p.segment}, &p.lent[k], s.at, s.end-s.at)
+			if read += n; err != nil {
+				return read, err
 			}
-			lacks = lacks || !ok
+			s.data, lacks = part, lacks || part == nil
 		}
 		if !lacks {
 			return read, nil

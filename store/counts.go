@@ -45,5 +45,28 @@ func AllCounts() (all []Counts) {
 		all = append(all, counts()...)
 	}
 	slices.SortStableFunc(all, func(a, b Counts) int { return cmp.Compare(a.Host, b.Host) })
-	return all
+	each := all[:0]
+	for _, c := range all {
+		if n := len(each); n > 0 && each[n-1].Host == c.Host { // two stores read from it
+			each[n-1].add(c)
+			continue
+		}
+		each = append(each, c)
+	}
+	return each
+}
+
+func (c *Counts) add(more Counts) {
+	c.Requests += more.Requests
+	c.Answers += more.Answers
+	c.Failed += more.Failed
+	c.Throttled += more.Throttled
+	c.Retries += more.Retries
+	c.Hedges += more.Hedges
+	c.Won += more.Won
+	c.Wanted += more.Wanted
+	c.Fetched += more.Fetched
+	c.Waited += more.Waited
+	c.Took += more.Took
+	c.AtOnce = max(c.AtOnce, more.AtOnce)
 }

@@ -33,8 +33,8 @@ type Split struct {
 // Docs implements [argument.Documented].
 func (*Split) Docs() map[string]string {
 	return map[string]string{
-		"by": "key, the sample's name, or a field of files: label, a column or of metadata; samples with the " +
-			"same value are in the same part",
+		"by": "key, the sample's name, a field of files (label, a column or of metadata), or a column of read of text, " +
+			"whole numbers or truth values; samples with the same value are in the same part",
 	}
 }
 
@@ -79,7 +79,7 @@ func (*Split) Traits() recipe.Traits { return recipe.Traits{Selects: true, Divid
 
 // Order implements [source.Orderer].
 func (s *Split) Order(l *source.Listing, o fuse.Order) error {
-	name, err := s.names(l)
+	name, failed, err := s.names(l)
 	if err != nil {
 		return err
 	}
@@ -89,6 +89,9 @@ func (s *Split) Order(l *source.Listing, o fuse.Order) error {
 		at := order.Side(seed, name(index))
 		return at >= from && at < to
 	})
+	if err := failed(); err != nil {
+		return fmt.Errorf("%w: split has by=%q, and a sample has no such value: %w", core.ErrConfig, s.by(), err)
+	}
 	if l.Given() == 0 && n > 0 {
 		return fmt.Errorf("%w: none of the %d samples of %q falls into this part of the split, from %v to %v by %s: "+
 			"a part needs at least one sample, so give it a larger share, or split more samples",
@@ -98,20 +101,21 @@ func (s *Split) Order(l *source.Listing, o fuse.Order) error {
 }
 
 // names returns the function from a sample of the source to what says which part it is
-// in.
-func (s *Split) names(l *source.Listing) (func(index int64) string, error) {
+// in. Failed returns the error of a sample that has none.
+func (s *Split) names(l *source.Listing) (name func(index int64) string, failed func() error, err error) {
 	by := s.by()
 	if by == byKey {
-		return l.Named()
+		name, err = l.Named()
+		return name, func() error { return nil }, err
 	}
 	if c, ok := l.Contents.(interface {
-		ValueOf(field string) func(index int64) string
+		ValueOf(field string) (value func(index int64) string, failed func() error)
 	}); ok {
-		if value := c.ValueOf(by); value != nil {
-			return value, nil
+		if value, failed := c.ValueOf(by); value != nil {
+			return value, failed, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: split has by=%q, a field that %q has only once a sample is read: split by %q, "+
-		"by a field of files (label, a column beside the paths, or metadata), or leave out the other parts with a filter of yours",
-		core.ErrConfig, by, l.Name, byKey)
+	return nil, nil, fmt.Errorf("%w: split has by=%q, a field that %q has only once a sample is read: split by %q, "+
+		"by a field of files (label, a column beside the paths, or metadata), by a column of text or whole numbers of read, "+
+		"or leave out the other parts with a filter of yours", core.ErrConfig, by, l.Name, byKey)
 }

@@ -147,19 +147,20 @@ func (f *FileSet) Label(folders map[string]int64) {
 // ValueOf returns the function to a field's value as text, which splits divide by; nil:
 // it is none that is known before files are read. Folders have other numbers when some
 // are added, so the folder's name stands for its label.
-func (f *FileSet) ValueOf(field string) func(index int64) string {
+func (f *FileSet) ValueOf(field string) (value func(index int64) string, failed func() error) {
+	never := func() error { return nil }
 	if field == "label" && f.byFolder {
-		return f.Folder
+		return f.Folder, never
 	}
 	if field == "label" && f.Labels != nil {
-		return func(index int64) string { return strconv.FormatInt(f.Labels[index], 10) }
+		return func(index int64) string { return strconv.FormatInt(f.Labels[index], 10) }, never
 	}
 	for i := range f.columns {
 		if c := &f.columns[i]; c.Name == field && len(c.Type().Shape) == 0 {
-			return c.AsText
+			return c.AsText, never
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // Len implements [source.Contents].

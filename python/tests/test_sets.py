@@ -481,3 +481,44 @@ def test_crops_stay_with_their_samples(photos):
     assert len(part) == 6
     for key, image in part.items():
         assert (whole[key] == image).all()
+
+
+@pytest.mark.parametrize("rows", [None, "user is not null"])
+@pytest.mark.parametrize("by", ["user", "name", "country", "old"])
+def test_split_by_a_column_of_a_table(by, rows, tmp_path):
+    """Parts are those of files with the same values beside them; categories go by their names, in whatever order a file has them."""
+    rng = random.Random(1)
+    users = [rng.randrange(40) for _ in range(9000)]
+    columns = {
+        "user": [None if rows and i % 100 == 7 else 2**53 + u for i, u in enumerate(users)],
+        "name": [f"ann {u}" for u in users],
+        "country": pa.array([f"c{u % 11}" for u in users]).dictionary_encode(),
+        "old": [u % 2 == 0 for u in users],
+    }
+    table = pa.table(columns)
+    pq.write_table(table.slice(0, 4000), tmp_path / "b.parquet")
+    pq.write_table(table.slice(4000), tmp_path / "c.parquet")
+    fields = ["user", "name", "old", "country"]
+    parts = hr.read(str(tmp_path / "*.parquet"), fields=fields, rows=rows).split({"a": 0.3, "b": 0.7}, by=by, seed=3)
+    values = [v for v, u in zip(table[by].to_pylist(), columns["user"]) if u is not None]
+    text = [str(v).lower() if by == "old" else str(v) for v in values]
+    beside = hr.files([{"path": f"{i}", "by": t} for i, t in enumerate(text)], content=False).split({"a": 0.3, "b": 0.7}, by="by", seed=3)
+    for part in ("a", "b"):
+        want = [values[int(s["key"])] for s in beside[part].loader(epochs=1)]
+        with parts[part].loader(epochs=1) as loader:
+            got = [s[by] for s in loader]
+            if by == "country":
+                got = [loader.schema["country"].names[code] for code in got]
+        assert sorted(map(str, got)) == sorted(map(str, want))
+        assert len(want) > 0 or by == "old"
+
+
+def test_split_by_a_column_that_has_no_value(tmp_path):
+    pq.write_table(pa.table({"user": [1, None, 3], "x": [1.0, 2.0, 3.0]}), tmp_path / "a.parquet")
+    path = str(tmp_path / "a.parquet")
+    with pytest.raises(RecipeError, match=r'by="user", and a sample has no such value: (.|\n)*in a\.parquet, sample 1|a\.parquet'):
+        hr.read(path, fields=["user"]).split({"a": 0.5}, by="user")["a"].loader()
+    with hr.read(path, fields={"user": ("user", None, -1)}).split({"a": 1.0}, by="user")["a"].loader(epochs=1) as loader:
+        assert [int(s["user"]) for s in loader] == [1, -1, 3]
+    with pytest.raises(RecipeError, match="only once a sample is read"):
+        hr.read(path, fields=["x"]).split({"a": 0.5}, by="x")["a"].loader()

@@ -379,6 +379,7 @@ func TestRequests(t *testing.T) {
 	if got := s.asked.Load(); got != 4 {
 		t.Errorf("%d requests for a listing of 2,500 files", got)
 	}
+	const hedged = 600 * 3 / 100 // a slow machine is late
 	for range 2 {
 		var wait sync.WaitGroup
 		for _, o := range found[:100] {
@@ -392,8 +393,8 @@ func TestRequests(t *testing.T) {
 		}
 		wait.Wait()
 	}
-	if got := s.asked.Load(); got != 104 {
-		t.Errorf("%d requests for 100 of these files", got-4)
+	if got := s.asked.Load() - 4; got < 100 || got > 100+hedged {
+		t.Errorf("%d requests for 100 of these files", got)
 	}
 }
 

@@ -2,6 +2,7 @@ package steady
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -102,7 +103,11 @@ func (h *host) leave(ctx context.Context, sent time.Time, err error) {
 	}
 
 	wait, busy := asksForTime(err)
+	var never *Unreachable
 	switch {
+	case errors.As(err, &never): // it has no name, or no certificate: nothing has answered
+		h.counts.Failed++
+		return
 	case !blames(err):
 		h.last, h.streak = time.Now(), 0
 		h.retries.earn(retryShare)

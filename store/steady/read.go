@@ -136,10 +136,13 @@ func (c *Client) begin(ctx context.Context, h *host, first []byte, ask Ask) (o s
 		return nil
 	})
 	var r *Refusal
-	if errors.As(err, &r) && r.Status == http.StatusRequestedRangeNotSatisfiable {
-		return store.Object{Version: empty}, 0, nil // it has no first byte
+	switch {
+	case !errors.As(err, &r) || r.Status != http.StatusRequestedRangeNotSatisfiable:
+		return o, n, err
+	case last > 0 && r.Header.Get("Content-Range") != "bytes */0":
+		return c.begin(ctx, h, nil, ask) // some hosts refuse ranges that end beyond the object
 	}
-	return o, n, err
+	return store.Object{Version: empty}, 0, nil // it has no first byte
 }
 
 // first reads the bytes at the beginning of an object from the answer that told of it.

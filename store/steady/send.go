@@ -124,6 +124,7 @@ func (c *Client) try(ctx context.Context, cancel context.CancelCauseFunc, h *hos
 	resp, err := c.http.Do(req)
 	if err != nil {
 		if err := sent.unreadable(); err != nil {
+			cancel(nil)
 			return nil, &final{err}
 		}
 		if context.Cause(ctx) == errStalled {
@@ -132,7 +133,9 @@ func (c *Client) try(ctx context.Context, cancel context.CancelCauseFunc, h *hos
 		cancel(nil)
 		return nil, h.meant(err)
 	}
-	h.answered(time.Since(begun))
+	if sent == nil { // the time that a body takes says nothing of how soon reads are answered
+		h.answered(time.Since(begun))
+	}
 	a := &answer{resp, ctx, cancel}
 	isWritten := req.Method != http.MethodGet && resp.StatusCode/100 == 2
 	if resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusPartialContent || isWritten {

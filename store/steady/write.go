@@ -68,11 +68,11 @@ func newSent(body io.ReadCloser, cancel context.CancelCauseFunc) *sent {
 
 // Read implements [io.Reader].
 func (s *sent) Read(p []byte) (int, error) {
-	s.stalled.Reset(toTakeByte)
+	s.stalled.Stop() // the host waits for the disk meanwhile
 	n, err := s.ReadCloser.Read(p)
-	if err == io.EOF {
-		s.stalled.Stop() // what follows is the time to the first byte
-	} else if err != nil {
+	if err == nil {
+		s.stalled.Reset(toTakeByte)
+	} else if err != io.EOF { // what follows the end is the time to the first byte
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.err = err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -89,19 +90,19 @@ func (failing) ReadAt(p []byte, at int64) (int, error) { return 0, errContent }
 // once; a host that takes no byte is tried again.
 func TestSendFails(t *testing.T) {
 	in(t, 100, func(b *bed) {
-		n := 0
+		var n atomic.Int64
 		synctest.Wait()
-		b.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool { n++; io.ReadAll(r.Body); return true }
-		if _, err := b.send(failing{}, 10); !errors.Is(err, errContent) || n > 1 {
-			b.Errorf("%v, after %d tries", err, n)
+		b.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool { n.Add(1); io.ReadAll(r.Body); return true }
+		if _, err := b.send(failing{}, 10); !errors.Is(err, errContent) || n.Load() > 1 {
+			b.Errorf("%v, after %d tries", err, n.Load())
 		}
 		if _, err := b.send(strings.NewReader("short"), 10); err == nil || !strings.Contains(err.Error(), "has become shorter") {
 			b.Error(err)
 		}
 		synctest.Wait()
-		n = 0
+		n.Store(0)
 		b.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool {
-			if n++; n == 1 {
+			if n.Add(1) == 1 {
 				time.Sleep(35 * time.Second) // it does not see that the client has gone, with a body unread
 				storetest.Reset(r)
 			}

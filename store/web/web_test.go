@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/headrace/headrace/store"
 	"github.com/headrace/headrace/store/steady"
@@ -194,5 +195,19 @@ func BenchmarkGET112K(b *testing.B) {
 		if err := s.ReadAt(b.Context(), o, p, 0); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestAHostWithoutAName is told at once, however often it is asked for.
+func TestAHostWithoutAName(t *testing.T) {
+	s := fresh()
+	since := time.Now()
+	for range 3 {
+		if _, err := s.Stat(t.Context(), "nobody.invalid/x"); err == nil || !strings.Contains(err.Error(), "there is no host of this name") {
+			t.Error(err)
+		}
+	}
+	if took := time.Since(since); took > 20*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }

@@ -548,8 +548,9 @@ class Pipeline(Operations):
             shares: the parts' names and shares: numbers above 0, together at most 1. What is left of 1 is in no part. A part keeps its
                 samples if you only change parts after it.
             by: `"key"`: names as in the field `key`, for files their paths as given. So write paths in the same way everywhere. Or a field
-                that `files` has beside them, such as `"label"`, `"patient"`, or of metadata: samples with the same value are then in the
-                same part. In a `source`, the samples' numbers decide.
+                that `files` has beside them, such as `"label"`, `"patient"`, or of metadata, or a column of `read` with text, whole
+                numbers or truth values: samples with the same value are then in the same part. In a `source`, the samples' numbers
+                decide.
             seed: another seed is another split. It is not the pipeline's, so that other crops come with the same split.
 
         Raises:
