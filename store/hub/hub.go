@@ -68,11 +68,15 @@ func (s *Store) ReadAt(ctx context.Context, o store.Object, p []byte, at int64) 
 		return err
 	}
 	var old *target
+	again := false
 	for {
-		t, err := s.find(ctx, place{r, path}, false, old)
+		t, err := s.find(ctx, place{r, path}, again, old)
 		switch {
 		case err != nil:
 			return err
+		case t.version != o.Version && r.kind == buckets && !again: // it may be what was found that is old
+			again = true
+			continue
 		case t.version != o.Version:
 			return fmt.Errorf("%w: it had %d bytes, version %s, and has %d, version %s",
 				store.ErrChanged, o.Size, o.Version, t.size, t.version)

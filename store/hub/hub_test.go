@@ -702,3 +702,62 @@ func TestListings(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestBucketsThatChange: what was found before a file changed does not count against it.
+func TestBucketsThatChange(t *testing.T) {
+	s := serve(t)
+	m := New()
+	const name = "buckets/o/n/x"
+	for _, content := range []string{"old", "other"} {
+		content := bytes.Repeat([]byte(content), 1000)
+		s.putInBucket("x", content)
+		o, err := New().Stat(t.Context(), name) // as another program has it
+		got := make([]byte, o.Size)
+		if err == nil {
+			err = m.ReadAt(t.Context(), o, got, 0)
+		}
+		if err != nil || !bytes.Equal(got, content) {
+			t.Errorf("%.10q, %v", got, err)
+		}
+	}
+	before := s.asked.Load()
+	err := m.ReadAt(t.Context(), store.Object{Name: name, Size: 3, Version: "never"}, make([]byte, 3), 0)
+	if asked := s.asked.Load() - before; !errors.Is(err, store.ErrChanged) || asked != 1 {
+		t.Errorf("%v, after %d requests", err, asked)
+	}
+}
+
+// TestListingsAreKept: the newest one in any case, each once.
+func TestListingsAreKept(t *testing.T) {
+	m := New()
+	large := &listing{repo{kind: "datasets", id: "o/large"}, "", make([]file, mostListed+1)}
+	small := &listing{repo{kind: "datasets", id: "o/small"}, "", make([]file, 1)}
+	for _, l := range []*listing{small, large, large} {
+		if m.keep(l); m.listing(l.repo, "x") != l {
+			t.Errorf("that of %s is not kept", l.id)
+		}
+	}
+	if len(m.listings) != 1 {
+		t.Errorf("%d are kept", len(m.listings))
+	}
+	m.keep(small)
+	if m.keep(&listing{small.repo, "d/", nil}); len(m.listings) != 2 || m.listing(large.repo, "x") != nil {
+		t.Errorf("%d are kept", len(m.listings))
+	}
+}
+
+// TestNextPages are of the same host, however they are written.
+func TestNextPages(t *testing.T) {
+	s := serve(t)
+	const at = "/api/datasets/o/n/tree/main"
+	for link, want := range map[string]string{
+		s.url + at + "?c=2": at + "?c=2", at + "?c=2": at + "?c=2", "?c=2": at + "?c=2",
+		".evil.example/x": "/api/datasets/o/n/tree/.evil.example/x?", "@evil.example/x": "/api/datasets/o/n/tree/@evil.example/x?",
+		"//evil.example/x": "", strings.Replace(s.url, "http:", "https:", 1) + at: "", "mailto:x": "",
+	} {
+		path, query, err := New().next(at, "<"+link+`>; rel="next"`)
+		if got := path + "?" + query; (err == nil) != (want != "") || err == nil && got != want {
+			t.Errorf("%s is %s, %v", link, got, err)
+		}
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -48,7 +47,7 @@ func (s *Store) list(ctx context.Context, r repo, folder string) ([]file, error)
 			return nil, fmt.Errorf("hub: the listing of the %s: %w", r, err)
 		}
 		files = append(files, more...)
-		if path, query, err = s.next(header.Get("Link")); err != nil {
+		if path, query, err = s.next(path, header.Get("Link")); err != nil {
 			return nil, err
 		}
 	}
@@ -95,10 +94,14 @@ func parse(body []byte) (files []file, err error) {
 	return files, nil
 }
 
-// next returns the path and query of the next page by a Link header; empty: there is
-// none. The token goes to no other host.
-func (s *Store) next(link string) (path, query string, err error) {
+// next returns the path and query of the next page by a page's path and Link header;
+// empty: there is none. The token goes to no other host.
+func (s *Store) next(from, link string) (path, query string, err error) {
 	set, err := s.begin()
+	if err != nil {
+		return "", "", err
+	}
+	page, err := set.url(from)
 	if err != nil {
 		return "", "", err
 	}
@@ -107,8 +110,8 @@ func (s *Store) next(link string) (path, query string, err error) {
 		if !strings.Contains(what, `rel="next"`) {
 			continue
 		}
-		u, err := url.Parse(strings.TrimPrefix(at, "<"))
-		if err != nil || u.Host != "" && u.Host != set.host {
+		u, err := page.Parse(strings.TrimPrefix(at, "<"))
+		if err != nil || u.Host != set.host || u.Scheme != set.scheme {
 			return "", "", fmt.Errorf("hub: the next page of a listing is not at %s", set.host)
 		}
 		return strings.TrimPrefix(u.EscapedPath(), set.base), u.RawQuery, nil
@@ -129,17 +132,19 @@ func (s *Store) listing(r repo, path string) *listing {
 	return l
 }
 
+// keep keeps a listing, of any size, and of the others the last used ones.
 func (s *Store) keep(l *listing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.listings = append(s.listings, l)
-	all := 0
+	s.listings = slices.DeleteFunc(s.listings, func(old *listing) bool { return old.repo == l.repo && old.folder == l.folder })
+	all := len(l.files)
 	for i := len(s.listings) - 1; i >= 0; i-- {
 		if all += len(s.listings[i].files); all > mostListed {
 			s.listings = slices.Delete(s.listings, 0, i+1)
-			return
+			break
 		}
 	}
+	s.listings = append(s.listings, l)
 }
 
 // listed looks a file up in the listings; nil: there is none of this name.
