@@ -102,10 +102,17 @@ func Shown(name string) string {
 	if slash {
 		host += "/"
 	}
-	if strings.HasPrefix(scheme, "http") {
+	if strings.HasPrefix(scheme, "http") || isSigned(scheme, object) {
 		object, _, _ = strings.Cut(object, "?")
 	}
 	return name[:len(scheme)] + "://" + host + object
+}
+
+// isSigned tells whether the name of a blob was written with the signature of a URL. It
+// may have a question mark of its own.
+func isSigned(scheme, object string) bool {
+	_, query, _ := strings.Cut(object, "?")
+	return (scheme == "az" || strings.HasPrefix(scheme, "abfs")) && strings.Contains(query, "sig=")
 }
 
 // pathOf returns the path of a file:// name. In a pattern, the characters written as %2A,

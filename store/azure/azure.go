@@ -201,8 +201,13 @@ type credentials struct {
 func (s *settings) credentials(ctx context.Context, b blob) (c credentials, err error) {
 	scheme, host, _ := s.address(b)
 	switch {
-	case (len(s.key) > 0 || s.sas != "") && s.isOurs(b):
-		return credentials{s.key, s.sas, "", s.from}, nil
+	case len(s.key) > 0 && s.isOurs(b):
+		return credentials{key: s.key, from: s.from}, nil
+	case s.sas != "" && s.isOurs(b):
+		if err := s.mayHaveSAS(host); err != nil {
+			return c, err
+		}
+		return credentials{sas: s.sas, from: s.from}, nil
 	case scheme == "http" && !isHere(host):
 		return credentials{from: "none: tokens are not sent by http://"}, nil
 	}
@@ -253,7 +258,7 @@ func (s *Store) do(ctx context.Context, set *settings, b blob, query url.Values,
 		}
 		code := r.Header.Get("X-Ms-Error-Code")
 		isOld := code == "InvalidAuthenticationInfo" || code == "AuthenticationFailed"
-		if try == 0 && isOld && set.identity.renew(who.token) {
+		if try == 0 && isOld && set.identity.renew(ctx, who.token) {
 			continue
 		}
 		return explained(err, r, code, asked{b, host, who.from, w != nil})

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -499,4 +500,67 @@ func TestListings(t *testing.T) {
 			t.Errorf("%s: %v", answer, last)
 		}
 	}
+}
+
+// TestSASWithoutAccount goes to the first account that is asked for.
+func TestSASWithoutAccount(t *testing.T) {
+	serve(t)
+	for name, value := range map[string]string{"AZURE_STORAGE_ACCOUNT": "", "AZURE_STORAGE_ENDPOINT": "", "AZURE_STORAGE_KEY": "",
+		"AZURE_STORAGE_SAS_TOKEN": "sig=x"} {
+		t.Setenv(name, value)
+	}
+	set, err := read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range []string{"me.dfs.core.windows.net", "other.dfs.core.windows.net", "me.dfs.core.windows.net",
+		"me.dfs.core.chinacloudapi.cn"} {
+		b, err := set.split("abfss", "c@"+host+"/x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := set.credentials(t.Context(), b)
+		switch isFirst := host == "me.dfs.core.windows.net"; {
+		case isFirst && (err != nil || c.sas != "sig=x"):
+			t.Errorf("%+v, %v", c, err)
+		case !isFirst && (err == nil || c.sas != "" || !strings.Contains(err.Error(), "set AZURE_STORAGE_ACCOUNT to")):
+			t.Errorf("%s: %+v, %v", host, c, err)
+		}
+	}
+}
+
+// TestWaitingForTokens: it ends with its reader, and one error is for all that wait.
+func TestWaitingForTokens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newIdentity(false)
+		hold, begun := make(chan struct{}), 0
+		i.begin = func() (azcore.TokenCredential, error) {
+			begun++
+			<-hold
+			return nil, errors.New("gone")
+		}
+		var all sync.WaitGroup
+		for range 128 {
+			all.Go(func() {
+				if _, _, err := i.get(t.Context()); err == nil || !strings.Contains(err.Error(), "gone") {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, _, err := i.get(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		close(hold)
+		all.Wait()
+		if begun != 1 {
+			t.Errorf("%d of 128 readers have asked", begun)
+		}
+		time.Sleep(keepError)
+		if i.get(t.Context()); begun != 2 {
+			t.Error("it is not looked for again")
+		}
+	})
 }

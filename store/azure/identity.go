@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -26,11 +25,12 @@ import (
 type identity struct {
 	begin func() (azcore.TokenCredential, error)
 
-	mu    sync.Mutex // guards what is below
-	has   azcore.TokenCredential
-	token string
-	from  string
-	until time.Time // when it is looked for again
+	turn   chan struct{} // of one caller at a time; it guards what is below
+	has    azcore.TokenCredential
+	token  string
+	from   string
+	failed error
+	until  time.Time // when it is looked for again
 }
 
 const (
@@ -38,29 +38,58 @@ const (
 	earlier   = 5 * time.Minute  // than it expires, a token is renewed
 	lookAgain = 5 * time.Minute  // if there is none
 	mostToken = 60 * time.Second // a program, or a service, may hang
+	keepError = 5 * time.Second  // for all readers that wait
 
 	nothing = "none: tried AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN, AZURE_CLIENT_ID, the managed identity, az login"
 )
 
 func newIdentity(anonymous bool) *identity {
+	i := &identity{turn: make(chan struct{}, 1)}
 	if anonymous {
-		return &identity{from: "none: AZURE_STORAGE_ANON is set", until: time.Now().AddDate(100, 0, 0)}
+		i.from, i.until = "none: AZURE_STORAGE_ANON is set", time.Now().AddDate(100, 0, 0)
+		return i
 	}
-	return &identity{begin: func() (azcore.TokenCredential, error) { return azidentity.NewDefaultAzureCredential(nil) }}
+	i.begin = func() (azcore.TokenCredential, error) { return azidentity.NewDefaultAzureCredential(nil) }
+	return i
 }
+
+// enter waits for the caller's turn.
+func (i *identity) enter(ctx context.Context) error {
+	select {
+	case i.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (i *identity) leave() { <-i.turn }
 
 // get returns the token, and its source; none: there is none.
 func (i *identity) get(ctx context.Context) (token, from string, err error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if time.Now().Before(i.until) {
-		return i.token, i.from, ctx.Err()
+	if err := i.enter(ctx); err != nil {
+		return "", "", err
 	}
+	defer i.leave()
+	switch {
+	case ctx.Err() != nil:
+		return "", "", ctx.Err()
+	case !time.Now().Before(i.until):
+		i.failed = i.fetch(ctx)
+	}
+	if i.failed != nil {
+		return "", "", i.failed
+	}
+	return i.token, i.from, nil
+}
 
+// fetch fetches a token, and says until when it, or the error, is told.
+func (i *identity) fetch(ctx context.Context) (err error) {
 	// It may run a program, or ask a service: neither must hold a reader for ever.
 	if i.has == nil {
 		if i.has, err = i.begin(); err != nil {
-			return "", "", fmt.Errorf("azure: %s", gist(err))
+			i.until = time.Now().Add(keepError)
+			return fmt.Errorf("azure: %s", gist(err))
 		}
 	}
 	limited, cancel := context.WithTimeout(ctx, mostToken)
@@ -76,21 +105,24 @@ func (i *identity) get(ctx context.Context) (token, from string, err error) {
 		if id != "" {
 			i.from = "AZURE_CLIENT_ID"
 		}
-	case ctx.Err() != nil:
-		return "", "", ctx.Err()
+	case ctx.Err() != nil: // which is of this reader alone
+		return ctx.Err()
 	case id != "":
-		return "", "", fmt.Errorf("azure: no token comes for AZURE_CLIENT_ID: %s", gist(err))
+		i.until = now.Add(keepError)
+		return fmt.Errorf("azure: no token comes for AZURE_CLIENT_ID: %s", gist(err))
 	default:
 		i.token, i.from, i.until = "", nothing, now.Add(lookAgain)
 	}
-	return i.token, i.from, nil
+	return nil
 }
 
 // renew has a token looked for again, if it is this one. It returns whether there may be
 // another one.
-func (i *identity) renew(token string) bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
+func (i *identity) renew(ctx context.Context, token string) bool {
+	if i.enter(ctx) != nil {
+		return false
+	}
+	defer i.leave()
 	if i.token == token {
 		i.until, i.has = time.Time{}, nil // which keeps tokens
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/headrace/headrace/store"
 )
@@ -29,6 +30,9 @@ type settings struct {
 	suffix   string // of Azure's hosts
 	from     string // of the key or SAS, for messages
 	identity *identity
+
+	mu    sync.Mutex
+	first string // the host that has had a SAS whose account is not set
 }
 
 // The account that emulators have, with the key that everybody knows.
@@ -142,6 +146,21 @@ func (s *settings) split(scheme, name string) (b blob, err error) {
 
 // isOurs tells whether a key, a SAS and an endpoint are of the account of a blob.
 func (s *settings) isOurs(b blob) bool { return s.account == "" || s.account == b.account }
+
+// mayHaveSAS tells whether a host may have the SAS. If its account is not set, only the
+// first host that is asked for may: names may come from tables that others have written.
+func (s *settings) mayHaveSAS(host string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.first == "" && s.account == "" {
+		s.first = host
+	}
+	if s.first == "" || s.first == host {
+		return nil
+	}
+	return fmt.Errorf("azure: the SAS of %s was used for %s first, and goes to no other host: set AZURE_STORAGE_ACCOUNT "+
+		"to the account that it is of", s.from, s.first)
+}
 
 // address returns the scheme, the host and the path of a container.
 func (s *settings) address(b blob) (scheme, host, path string) {

@@ -200,7 +200,7 @@ func (s *Store) do(ctx context.Context, t target, w *write, f func(steady.Ask) e
 			return err
 		}
 		why := reasonOf(r)
-		if try < 2 && s.mended(set, t.bucket, r, why, token) {
+		if try < 2 && s.mended(ctx, set, t.bucket, r, why, token) {
 			continue
 		}
 		return explained(err, r, why, asked{t.bucket, t.object, set.project, from, w != nil})
@@ -225,7 +225,7 @@ func generation(header http.Header, size int64) string {
 }
 
 // mended tells whether another try may succeed.
-func (s *Store) mended(set *settings, bucket string, r *steady.Refusal, why reason, token *oauth2.Token) bool {
+func (s *Store) mended(ctx context.Context, set *settings, bucket string, r *steady.Refusal, why reason, token *oauth2.Token) bool {
 	switch {
 	case why.isPaid() && set.project != "" && !s.payer(bucket):
 		s.mu.Lock()
@@ -233,7 +233,7 @@ func (s *Store) mended(set *settings, bucket string, r *steady.Refusal, why reas
 		s.pays[bucket] = true
 		return true
 	case r.Status == http.StatusUnauthorized:
-		return set.identity.renew(token)
+		return set.identity.renew(ctx, token)
 	}
 	return false
 }

@@ -22,7 +22,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"golang.org/x/oauth2"
 
 	"github.com/headrace/headrace/store"
 	"github.com/headrace/headrace/store/storetest"
@@ -429,4 +432,64 @@ func TestTokens(t *testing.T) {
 	has(s.open(), fmt.Sprintf("Bearer token%d", given.Load()+1))
 	t.Setenv("CLOUDSDK_AUTH_DISABLE_CREDENTIALS", "true")
 	has(s.open(), "")
+}
+
+// source is a source of tokens that hangs, and then fails.
+type source struct {
+	hold  chan struct{}
+	asked int
+}
+
+func (s *source) Token() (*oauth2.Token, error) {
+	s.asked++
+	<-s.hold
+	return nil, errors.New("gone")
+}
+
+// TestWaitingForTokens: it ends with its reader, and one error is for all that wait.
+func TestWaitingForTokens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i, s := newIdentity(false, ""), &source{hold: make(chan struct{})}
+		i.tokens = s
+		var all sync.WaitGroup
+		for range 128 {
+			all.Go(func() {
+				if _, _, err := i.get(t.Context()); err == nil || !strings.Contains(err.Error(), "gone") {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, _, err := i.get(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		close(s.hold)
+		all.Wait()
+		if s.asked != 1 {
+			t.Errorf("%d of 128 readers have asked", s.asked)
+		}
+		time.Sleep(keepError)
+		if i.get(t.Context()); s.asked != 2 {
+			t.Error("it is not asked again")
+		}
+	})
+}
+
+// TestNoneIsLookedForAgain: credentials may come while a program runs.
+func TestNoneIsLookedForAgain(t *testing.T) {
+	serve(t)
+	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", t.TempDir()+"/missing")
+	synctest.Test(t, func(t *testing.T) {
+		i := newIdentity(false, "")
+		i.told(nil, nil)
+		if token, _, err := i.get(t.Context()); token != nil || err != nil {
+			t.Errorf("%v, %v", token, err)
+		}
+		time.Sleep(lookAgain)
+		if _, _, err := i.get(t.Context()); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("it is not looked for again: %v", err)
+		}
+	})
 }

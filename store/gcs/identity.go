@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"time"
 
 	"golang.org/x/oauth2"
@@ -24,47 +23,82 @@ import (
 //
 // Without any, requests have no token, which is enough for public buckets.
 type identity struct {
-	mu     sync.Mutex // guards what is below
+	turn   chan struct{} // of one caller at a time; it guards what is below
 	tokens oauth2.TokenSource
-	from   string // the source, for messages; "": not looked for yet
+	from   string // the source, for messages
+	failed error
+	until  time.Time // when credentials are looked for again, if there are none
 }
 
 const (
 	scope     = "https://www.googleapis.com/auth/devstorage.read_write"
 	mostToken = 30 * time.Second // a service may hang
+	lookAgain = 5 * time.Minute  // if there are none
+	keepError = 5 * time.Second  // for all readers that wait
 )
 
 func newIdentity(none bool, by string) *identity {
 	if off, _ := strconv.ParseBool(os.Getenv("CLOUDSDK_AUTH_DISABLE_CREDENTIALS")); off {
 		none, by = true, "CLOUDSDK_AUTH_DISABLE_CREDENTIALS"
 	}
-	i := &identity{}
+	i := &identity{turn: make(chan struct{}, 1)}
 	if none {
-		i.from = "none: " + by + " is set"
+		i.from, i.until = "none: "+by+" is set", time.Now().AddDate(100, 0, 0)
 	}
 	return i
 }
 
+// enter waits for the caller's turn.
+func (i *identity) enter(ctx context.Context) error {
+	select {
+	case i.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (i *identity) leave() { <-i.turn }
+
 // get returns the token, and its source; nil: there is none. It is renewed before it
 // expires.
 func (i *identity) get(ctx context.Context) (*oauth2.Token, string, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if err := ctx.Err(); err != nil {
+	if err := i.enter(ctx); err != nil {
 		return nil, "", err
 	}
-	if i.from == "" {
-		if err := i.search(); err != nil {
-			return nil, "", err
-		}
+	defer i.leave()
+	if ctx.Err() != nil {
+		return nil, "", ctx.Err()
 	}
-	if i.tokens == nil {
-		return nil, i.from, nil
+	if time.Now().Before(i.until) {
+		return nil, i.from, i.failed
 	}
 
+	t, err := i.fetch()
+	i.told(t, err)
+	return t, i.from, err
+}
+
+// told keeps for a while that there is no token.
+func (i *identity) told(t *oauth2.Token, err error) {
+	switch i.failed = err; {
+	case err != nil:
+		i.until = time.Now().Add(keepError)
+	case t == nil:
+		i.until = time.Now().Add(lookAgain)
+	}
+}
+
+// fetch returns a token; nil: there are no credentials.
+func (i *identity) fetch() (*oauth2.Token, error) {
+	if i.tokens == nil {
+		if err := i.search(); err != nil || i.tokens == nil {
+			return nil, err
+		}
+	}
 	t, err := i.tokens.Token()
 	if err == nil {
-		return t, i.from, nil
+		return t, nil
 	}
 	var told *oauth2.RetrieveError // its text has the whole answer
 	if errors.As(err, &told) {
@@ -73,10 +107,10 @@ func (i *identity) get(ctx context.Context) (*oauth2.Token, string, error) {
 			Description string `json:"error_description"`
 		}
 		json.Unmarshal(told.Body, &why)
-		return nil, i.from, fmt.Errorf("gcs: no token comes of %s: %s %s: renew it, or gcloud auth application-default login",
+		return nil, fmt.Errorf("gcs: no token comes of %s: %s %s: renew it, or gcloud auth application-default login",
 			i.from, why.Error, why.Description)
 	}
-	return nil, i.from, fmt.Errorf("gcs: no token comes of %s: %w", i.from, err)
+	return nil, fmt.Errorf("gcs: no token comes of %s: %w", i.from, err)
 }
 
 func (i *identity) search() error {
@@ -115,14 +149,16 @@ func userFile() string {
 
 // renew has credentials looked for again, unless that has happened since a token was
 // given. It returns whether there may be others.
-func (i *identity) renew(t *oauth2.Token) bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
+func (i *identity) renew(ctx context.Context, t *oauth2.Token) bool {
+	if i.enter(ctx) != nil {
+		return false
+	}
+	defer i.leave()
 	if i.tokens == nil || t == nil {
 		return false
 	}
 	if now, err := i.tokens.Token(); err == nil && now.AccessToken == t.AccessToken {
-		i.tokens, i.from = nil, ""
+		i.tokens = nil
 	}
 	return true
 }
