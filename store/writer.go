@@ -77,7 +77,7 @@ func Put(ctx context.Context, name string, content []byte, c Condition) (Object,
 	}
 	o, err := w.Put(ctx, object, bytes.NewReader(content), int64(len(content)), c)
 	if err != nil {
-		return Object{}, fmt.Errorf("store: write %q: %w", name, err)
+		return Object{}, fmt.Errorf("store: write %q: %w", Shown(name), err)
 	}
 	return o, nil
 }
@@ -102,6 +102,20 @@ func Holds(ctx context.Context, s Store, name string, content io.ReaderAt, size 
 	return o, true
 }
 
+// Told returns an object that was just written, with a version: if the answer had none,
+// that of the object which is there, if it has this content. Without one, a later write
+// on the condition of no change would replace an object that others have written.
+func Told(ctx context.Context, s Store, o Object, content io.ReaderAt) (Object, error) {
+	if o.Version != "" {
+		return o, nil
+	}
+	now, same := Holds(ctx, s, o.Name, content, o.Size)
+	if !same || now.Version == "" {
+		return Object{}, errors.New("store: the service has not told the version of what was written: a proxy may remove it")
+	}
+	return now, nil
+}
+
 // appends is how often [Append] tries, when others write to the same object.
 const appends = 16
 
@@ -110,6 +124,8 @@ const appends = 16
 // more than most bytes the error is [ErrTooLarge].
 func Append(ctx context.Context, name string, more []byte, most int64) error {
 	w, object, err := WriterOf(name)
+	name = Shown(name)
+	var tried []byte
 	for range appends {
 		if err != nil {
 			return err
@@ -129,9 +145,12 @@ func Append(ctx context.Context, name string, more []byte, most int64) error {
 			err = nil
 		}
 
+		if err == nil && tried != nil && len(old) > len(tried) && bytes.HasPrefix(old, tried) {
+			return nil // the answer was lost, and others have added to it
+		}
 		if err == nil {
-			all := append(old, more...)
-			_, err = w.Put(ctx, object, bytes.NewReader(all), int64(len(all)), c)
+			tried = append(old, more...)
+			_, err = w.Put(ctx, object, bytes.NewReader(tried), int64(len(tried)), c)
 		}
 		switch {
 		case err == nil:

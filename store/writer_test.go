@@ -1,7 +1,9 @@
 package store_test
 
 import (
+	"context"
 	"errors"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -45,5 +47,68 @@ func TestWriterOf(t *testing.T) {
 	}
 	if _, err := store.Put(t.Context(), t.TempDir()+"/a/b", []byte("x"), store.IfAbsent); err != nil {
 		t.Error(err)
+	}
+}
+
+// overtaken is a store whose next write is carried out, followed by another one, and
+// then refused, as a second try is.
+type overtaken struct {
+	storetest.Memory
+	isNext bool
+}
+
+func (o *overtaken) Put(ctx context.Context, name string, content io.ReaderAt, size int64, c store.Condition) (store.Object, error) {
+	now, err := o.Memory.Put(ctx, name, content, size, c)
+	if err == nil && o.isNext {
+		o.isNext = false
+		b := make([]byte, size)
+		content.ReadAt(b, 0)
+		o.Set(name, append(b, "theirs\n"...))
+		err = store.ErrConflict
+	}
+	return now, err
+}
+
+// TestAppendInDoubt: a line is there once, though the write that added it was refused.
+func TestAppendInDoubt(t *testing.T) {
+	s := &overtaken{isNext: true}
+	store.Register("overtaken", s)
+	if err := store.Append(t.Context(), "overtaken://b/x", []byte("mine\n"), 100); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := store.Read(t.Context(), "overtaken://b/x", 0); err != nil || string(b) != "mine\ntheirs\n" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// TestTold: a written object gets the version of the one that is there, if it is equal.
+func TestTold(t *testing.T) {
+	m := new(storetest.Memory)
+	m.Set("b/x", []byte("mine"))
+	want, err := m.Stat(t.Context(), "b/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare := store.Object{Name: "b/x", Size: 4}
+	if o, err := store.Told(t.Context(), m, bare, strings.NewReader("mine")); err != nil || o != want {
+		t.Errorf("%+v, %v", o, err)
+	}
+	if o, err := store.Told(t.Context(), m, bare, strings.NewReader("ours")); err == nil || o != (store.Object{}) {
+		t.Errorf("what others have written: %+v, %v", o, err)
+	}
+}
+
+// TestShown: messages have no password and no signature, and names of blobs as they are.
+func TestShown(t *testing.T) {
+	for name, want := range map[string]string{
+		"https://me:pw@h/x?sig=1":                   "https://…@h/x",
+		"az://c/x?sv=2021&sig=a%2F":                 "az://c/x",
+		"abfss://c@me.dfs.core.windows.net/x?sig=a": "abfss://c@me.dfs.core.windows.net/x",
+		"az://c/x?1":     "az://c/x?1",
+		"s3://b/x?sig=1": "s3://b/x?sig=1",
+	} {
+		if got := store.Shown(name); got != want {
+			t.Errorf("%s is shown as %s", name, got)
+		}
 	}
 }

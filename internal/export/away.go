@@ -41,7 +41,7 @@ func openAway(name string) (*away, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &away{in: w, folder: folder, shown: name, local: local, journal: store.IfAbsent,
+	return &away{in: w, folder: folder, shown: store.Shown(name), local: local, journal: store.IfAbsent,
 		sent: map[string]bool{}, parts: map[string]bool{}}, nil
 }
 
@@ -169,7 +169,9 @@ func (a *away) note(journal string) error {
 	if errors.Is(err, store.ErrConflict) {
 		return fmt.Errorf("%w: another run writes to %s: %w", ErrBusy, a.shown, err)
 	}
-	a.journal = store.IfUnchanged(o)
+	if err == nil {
+		a.journal = store.IfUnchanged(o)
+	}
 	return err
 }
 

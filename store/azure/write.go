@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -74,7 +75,7 @@ func (s *Store) Put(ctx context.Context, name string, content io.ReaderAt, size 
 	})
 	switch {
 	case err == nil:
-		return store.Object{Name: name, Size: size, Version: steady.TagVersion(tag, size)}, nil
+		return store.Told(ctx, s, store.Object{Name: name, Size: size, Version: steady.TagVersion(tag, size)}, content)
 	case !refusesCondition(err, c):
 		return store.Object{}, err
 	case inDoubt: // the blob that is there may be this one
@@ -88,12 +89,12 @@ func (s *Store) Put(ctx context.Context, name string, content io.ReaderAt, size 
 // refusesCondition tells whether a write was refused as its condition does not hold.
 func refusesCondition(err error, c store.Condition) bool {
 	var r *steady.Refusal
-	if !errors.As(err, &r) {
+	if !errors.As(err, &r) || c == (store.Condition{}) {
 		return false
 	}
 	switch code := r.Header.Get("X-Ms-Error-Code"); r.Status {
 	case http.StatusPreconditionFailed:
-		return true
+		return code == "" || code == "ConditionNotMet" // and not a lease
 	case http.StatusConflict:
 		return c.Absent && code == "BlobAlreadyExists"
 	case http.StatusNotFound:
@@ -122,10 +123,16 @@ func (s *Store) Remove(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return s.do(ctx, set, b, nil, &write{method: http.MethodDelete}, func(a steady.Ask) error {
-		_, _, _, err := s.client.Send(ctx, a)
+	var inDoubt bool
+	err = s.do(ctx, set, b, nil, &write{method: http.MethodDelete}, func(a steady.Ask) error {
+		_, _, unsure, err := s.client.Send(ctx, a)
+		inDoubt = inDoubt || unsure
 		return err
 	})
+	if inDoubt && errors.Is(err, fs.ErrNotExist) {
+		return nil // by an earlier try, whose answer was lost
+	}
+	return err
 }
 
 var _ store.Writer = (*Store)(nil)

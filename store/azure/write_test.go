@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -128,5 +129,63 @@ func TestAtServer(t *testing.T) {
 	}
 	if _, same := store.Holds(t.Context(), m, "large", pattern{}, 70<<20); !same {
 		t.Error("it has other bytes")
+	}
+}
+
+// TestUntoldVersions: without an ETag in the answer, the version is that of the object
+// that is there.
+func TestUntoldVersions(t *testing.T) {
+	s := serve(t)
+	s.fault = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPut {
+			s.change(httptest.NewRecorder(), r)
+			w.WriteHeader(http.StatusCreated)
+		}
+		return r.Method == http.MethodPut
+	}
+	o, err := New("az").Put(t.Context(), "c/x", strings.NewReader("mine"), 4, store.IfAbsent)
+	if now, stat := New("az").Stat(t.Context(), "c/x"); err != nil || stat != nil || o != now || o.Version == "" {
+		t.Errorf("%+v, %v; there is %+v, %v", o, err, now, stat)
+	}
+}
+
+// TestRemovesInDoubt: what an earlier try has removed is removed.
+func TestRemovesInDoubt(t *testing.T) {
+	s := serve(t)
+	s.Set("c/x", []byte("x"))
+	n := 0
+	s.fault = func(w http.ResponseWriter, r *http.Request) bool {
+		if n++; n == 1 {
+			s.change(w, r)
+			panic(http.ErrAbortHandler)
+		}
+		return false
+	}
+	if err := New("az").Remove(t.Context(), "c/x"); err != nil || n != 2 {
+		t.Errorf("%v, after %d tries", err, n)
+	}
+	if err := New("az").Remove(t.Context(), "c/x"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// TestLeases are no conflicts, nor is what no condition was sent for.
+func TestLeases(t *testing.T) {
+	s := serve(t)
+	code := "LeaseIdMissing"
+	s.fault = func(w http.ResponseWriter, r *http.Request) bool { refuse(w, 412, code); return true }
+	put := func(c store.Condition) error {
+		_, err := New("az").Put(t.Context(), "c/x", strings.NewReader("x"), 1, c)
+		return err
+	}
+	if err := put(store.IfAbsent); err == nil || errors.Is(err, store.ErrConflict) || !strings.Contains(err.Error(), code) {
+		t.Error(err)
+	}
+	code = "ConditionNotMet"
+	if err := put(store.Condition{}); err == nil || errors.Is(err, store.ErrConflict) {
+		t.Error(err)
+	}
+	if err := put(store.IfAbsent); !errors.Is(err, store.ErrConflict) {
+		t.Error(err)
 	}
 }

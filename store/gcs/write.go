@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 
@@ -77,7 +78,7 @@ func (s *Store) Put(ctx context.Context, name string, content io.ReaderAt, size 
 	case err == nil && now.Size != size:
 		return store.Object{}, fmt.Errorf("gcs: %d bytes were written, and %d have come", size, now.Size)
 	case err == nil:
-		return store.Object{Name: name, Size: size, Version: steady.TagVersion(now.Generation, size)}, nil
+		return store.Told(ctx, s, store.Object{Name: name, Size: size, Version: steady.TagVersion(now.Generation, size)}, content)
 	case !isRefused:
 		return store.Object{}, err
 	case inDoubt: // the object that is there may be this one
@@ -116,10 +117,16 @@ func (s *Store) Remove(ctx context.Context, name string) error {
 		return err
 	}
 	t := target{bucket, object, metadata(bucket, object), nil}
-	return s.do(ctx, t, &write{http.MethodDelete, nil, 0}, func(a steady.Ask) error {
-		_, _, _, err := s.client.Send(ctx, a)
+	var inDoubt bool
+	err = s.do(ctx, t, &write{http.MethodDelete, nil, 0}, func(a steady.Ask) error {
+		_, _, unsure, err := s.client.Send(ctx, a)
+		inDoubt = inDoubt || unsure
 		return err
 	})
+	if inDoubt && errors.Is(err, fs.ErrNotExist) {
+		return nil // by an earlier try, whose answer was lost
+	}
+	return err
 }
 
 var _ store.Writer = (*Store)(nil)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"strings"
@@ -139,5 +140,42 @@ func TestAtServer(t *testing.T) {
 	}
 	if _, same := store.Holds(t.Context(), m, "large", pattern{}, 70<<20); !same {
 		t.Error("it has other bytes")
+	}
+}
+
+// TestUntoldVersions: without a generation in the answer, the version is that of the
+// object that is there.
+func TestUntoldVersions(t *testing.T) {
+	s := serve(t)
+	s.fault = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPost {
+			s.change(httptest.NewRecorder(), r, r.URL.Query())
+			fmt.Fprint(w, `{"size":"4"}`)
+		}
+		return r.Method == http.MethodPost
+	}
+	o, err := New().Put(t.Context(), "b/x", strings.NewReader("mine"), 4, store.IfAbsent)
+	if now, stat := New().Stat(t.Context(), "b/x"); err != nil || stat != nil || o != now || o.Version == "" {
+		t.Errorf("%+v, %v; there is %+v, %v", o, err, now, stat)
+	}
+}
+
+// TestRemovesInDoubt: what an earlier try has removed is removed.
+func TestRemovesInDoubt(t *testing.T) {
+	s := serve(t)
+	s.Set("b/x", []byte("x"))
+	n := 0
+	s.fault = func(w http.ResponseWriter, r *http.Request) bool {
+		if n++; n == 1 {
+			s.change(w, r, r.URL.Query())
+			panic(http.ErrAbortHandler)
+		}
+		return false
+	}
+	if err := New().Remove(t.Context(), "b/x"); err != nil || n != 2 {
+		t.Errorf("%v, after %d tries", err, n)
+	}
+	if err := New().Remove(t.Context(), "b/x"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/headrace/headrace/store"
 	"github.com/headrace/headrace/store/steady"
@@ -61,7 +62,10 @@ type sizes struct {
 	part   int64 // at least, of larger objects
 }
 
-const mostParts = 10000
+const (
+	mostParts = 10000
+	mostAbort = 10 * time.Second // for parts to be removed after a failure
+)
 
 // Put implements [store.Writer]. Large objects are written in parts, which are no object
 // until the last request.
@@ -83,7 +87,7 @@ func (s *Store) Put(ctx context.Context, name string, content io.ReaderAt, size 
 		tag, inDoubt, err = s.putParts(ctx, bucket, key, content, size, condition)
 	}
 	if err == nil {
-		return store.Object{Name: name, Size: size, Version: steady.TagVersion(tag, size)}, nil
+		return store.Told(ctx, s, store.Object{Name: name, Size: size, Version: steady.TagVersion(tag, size)}, content)
 	}
 
 	isConflict := refusesCondition(err, c)
@@ -170,13 +174,15 @@ func (s *Store) putParts(ctx context.Context, bucket, key string, content io.Rea
 	tag string, inDoubt bool, err error,
 ) {
 	var begun struct{ UploadId string }
-	if err := s.ask(ctx, http.MethodPost, target{bucket, key, "uploads="}, nil, nil, &begun); err != nil {
+	if _, err := s.ask(ctx, http.MethodPost, target{bucket, key, "uploads="}, nil, nil, &begun); err != nil {
 		return "", false, err
 	}
 	query := "uploadId=" + encode(begun.UploadId, false)
 	defer func() {
 		if err != nil { // parts cost as objects do
-			s.ask(context.WithoutCancel(ctx), http.MethodDelete, target{bucket, key, query}, nil, nil, nil)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mostAbort)
+			defer cancel()
+			s.ask(ctx, http.MethodDelete, target{bucket, key, query}, nil, nil, nil)
 		}
 	}()
 
@@ -198,31 +204,55 @@ func (s *Store) putParts(ctx context.Context, bucket, key string, content io.Rea
 	if err != nil {
 		return "", false, err
 	}
-	var done struct {
+	var done struct{ ETag string }
+	inDoubt, err = s.ask(ctx, http.MethodPost, target{bucket, key, query}, text, condition, &done)
+	return done.ETag, inDoubt, err
+}
+
+// statusInside returns the status of an answer of 200: after a while of work, an error is
+// in its body.
+func statusInside(body []byte) int {
+	var e struct {
 		XMLName xml.Name
-		ETag    string
+		Code    string
 	}
-	err = s.ask(ctx, http.MethodPost, target{bucket, key, query}, text, condition, &done)
-	if err == nil && done.XMLName.Local == "Error" { // after a while of work the status is 200, whatever comes
-		err = errors.New("s3: the service could not put the parts together")
+	if xml.Unmarshal(body, &e); e.XMLName.Local != "Error" {
+		return http.StatusOK
 	}
-	return done.ETag, true, err
+	switch e.Code {
+	case "PreconditionFailed":
+		return http.StatusPreconditionFailed
+	case "ConditionalRequestConflict":
+		return http.StatusConflict
+	case "InternalError":
+		return http.StatusInternalServerError
+	case "SlowDown", "ServiceUnavailable", "RequestTimeout":
+		return http.StatusServiceUnavailable
+	case "NoSuchUpload", "NoSuchKey":
+		return http.StatusNotFound
+	case "AccessDenied":
+		return http.StatusForbidden
+	}
+	return http.StatusBadRequest
 }
 
 // ask makes a small request, and reads its answer.
-func (s *Store) ask(ctx context.Context, method string, t target, text []byte, header http.Header, into any) error {
+func (s *Store) ask(ctx context.Context, method string, t target, text []byte, header http.Header, into any) (inDoubt bool, err error) {
 	w, err := newWrite(method, strings.NewReader(string(text)), 0, int64(len(text)))
 	if err != nil {
-		return err
+		return false, err
 	}
 	w.header = header
-	return s.do(ctx, t, w, func(c *steady.Client, a steady.Ask) error {
-		_, body, _, err := c.Send(ctx, a)
+	err = s.do(ctx, t, w, func(c *steady.Client, a steady.Ask) error {
+		a.Status = statusInside
+		_, body, unsure, err := c.Send(ctx, a)
+		inDoubt = inDoubt || unsure
 		if err == nil && into != nil {
 			err = xml.Unmarshal(body, into)
 		}
 		return err
 	})
+	return inDoubt, err
 }
 
 // Remove implements [store.Writer]. The service does not tell whether there was one.
@@ -234,7 +264,8 @@ func (s *Store) Remove(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return s.ask(ctx, http.MethodDelete, target{bucket, key, ""}, nil, nil, nil)
+	_, err = s.ask(ctx, http.MethodDelete, target{bucket, key, ""}, nil, nil, nil)
+	return err
 }
 
 var _ store.Writer = (*Store)(nil)

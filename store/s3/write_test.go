@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
@@ -173,7 +174,7 @@ func TestLargeObjects(t *testing.T) {
 	s.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool {
 		isEnd := r.Method == http.MethodPost && r.URL.Query().Has("uploadId")
 		if isEnd {
-			fmt.Fprint(w, "<Error><Code>InternalError</Code></Error>")
+			fmt.Fprint(w, "<Error><Code>InvalidPart</Code></Error>")
 		}
 		return isEnd
 	}
@@ -232,5 +233,58 @@ func TestAtServer(t *testing.T) {
 	}
 	if _, same := store.Holds(t.Context(), m, "large", pattern{}, 70<<20); !same {
 		t.Error("it has other bytes")
+	}
+}
+
+// TestUntoldVersions: without an ETag in the answer, the version is that of the object
+// that is there.
+func TestUntoldVersions(t *testing.T) {
+	s := serve(t)
+	s.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPut {
+			s.change(httptest.NewRecorder(), r, "x")
+		}
+		return r.Method == http.MethodPut
+	}
+	o, err := New().Put(t.Context(), "b/x", strings.NewReader("mine"), 4, store.IfAbsent)
+	s.Fault = nil
+	if now, stat := New().Stat(t.Context(), "b/x"); err != nil || stat != nil || o != now || o.Version == "" {
+		t.Errorf("%+v, %v; there is %+v, %v", o, err, now, stat)
+	}
+}
+
+// TestErrorsInside an answer of 200 mean what they mean elsewhere.
+func TestErrorsInside(t *testing.T) {
+	s := serve(t)
+	m := New()
+	m.sizes = sizes{1 << 20, 1 << 20}
+	for code, is := range map[string]error{"PreconditionFailed": store.ErrConflict, "ConditionalRequestConflict": store.ErrConflict,
+		"AccessDenied": fs.ErrPermission, "InvalidPart": nil} {
+		n := 0
+		s.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool {
+			isEnd := r.Method == http.MethodPost && r.URL.Query().Has("uploadId")
+			if isEnd {
+				n++
+				fmt.Fprintf(w, "<Error><Code>%s</Code></Error>", code)
+			}
+			return isEnd
+		}
+		_, err := m.Put(t.Context(), "b/"+code, pattern{}, 2<<20, store.IfAbsent)
+		if err == nil || is != nil && !errors.Is(err, is) || !strings.Contains(err.Error(), code) || n != 1 || len(s.parts) != 0 {
+			t.Errorf("%s: %v, after %d tries; %d uploads are left", code, err, n, len(s.parts))
+		}
+	}
+	n := 0
+	s.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool {
+		isEnd := r.Method == http.MethodPost && r.URL.Query().Has("uploadId")
+		if n++; isEnd && n < 5 {
+			n = 5
+			fmt.Fprint(w, " <Error><Code>InternalError</Code></Error>")
+			return true
+		}
+		return false
+	}
+	if o, err := m.Put(t.Context(), "b/x", pattern{}, 2<<20, store.IfAbsent); err != nil || o.Size != 2<<20 || len(s.parts) != 0 {
+		t.Errorf("%+v, %v; %d uploads are left", o, err, len(s.parts))
 	}
 }

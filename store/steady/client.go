@@ -22,6 +22,9 @@ type Ask struct {
 	// Version returns the version in an answer with an object of some size. Then Request
 	// asks for one by itself, if it can. nil: ETags are asked for, or else dates.
 	Version func(header http.Header, size int64) string
+	// Status returns what an answer to [Client.Send] should have had as its status, if
+	// its body tells; nil: the status says all.
+	Status func(body []byte) int
 }
 
 func (a Ask) version(header http.Header, size int64) string {

@@ -41,6 +41,11 @@ func (c *Client) sendOnce(ctx context.Context, h *host, ask Ask) (header http.He
 	}
 	defer a.close()
 	body, err = a.all(h)
+	if err == nil && ask.Status != nil {
+		if status := ask.Status(body); status/100 != 2 {
+			err = &Refusal{Host: h.name, Status: status, Header: a.Header, Body: body}
+		}
+	}
 	return a.Header, body, err
 }
 
