@@ -203,7 +203,8 @@ func TestAHostWithoutAName(t *testing.T) {
 	s := fresh()
 	since := time.Now()
 	for range 3 {
-		if _, err := s.Stat(t.Context(), "nobody.invalid/x"); err == nil || !strings.Contains(err.Error(), "there is no host of this name") {
+		_, err := s.Stat(t.Context(), "nobody.invalid/x")
+		if err == nil || !strings.Contains(err.Error(), "there is no host of this name") {
 			t.Error(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package formats_test
+package shard_test
 
 import (
 	"bytes"
