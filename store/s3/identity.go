@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -26,10 +25,11 @@ import (
 type identity struct {
 	sources []source
 
-	mu    sync.Mutex // guards what is below
-	has   credentials.Value
-	from  string    // the source, for messages
-	until time.Time // when they are looked for again
+	turn   chan struct{} // has room for who looks, or is told; guards what is below
+	has    credentials.Value
+	from   string // the source, for messages
+	failed error
+	until  time.Time // when they are looked for again
 }
 
 type source struct {
@@ -42,19 +42,24 @@ const (
 	earlier    = 5 * time.Minute  // than they expire, credentials are renewed
 	lookAgain  = 5 * time.Minute  // for those that never expire, as a file may be written again
 	mostSearch = 90 * time.Second // a process, or a service, may hang
+	keepError  = 5 * time.Second  // for all readers that wait
 )
 
 func newIdentity(anonymous bool) *identity {
+	i := &identity{turn: make(chan struct{}, 1)}
 	if anonymous {
-		return &identity{from: "AWS_NO_SIGN_REQUEST", until: time.Now().AddDate(100, 0, 0)}
+		i.from, i.until = "AWS_NO_SIGN_REQUEST", time.Now().AddDate(100, 0, 0)
+		return i
 	}
 	cc := &credentials.CredContext{Client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
 		Proxy: beyondLinks, DialContext: (&net.Dialer{Timeout: 2 * time.Second}).DialContext}}}
 	of := func(name string, must bool, p credentials.Provider) source {
 		return source{name, func() (credentials.Value, error) { return p.RetrieveWithCredContext(cc) }, must}
 	}
-	i := &identity{}
 	i.sources = append(i.sources, of("AWS_ACCESS_KEY_ID", false, &credentials.EnvAWS{}))
+	if os.Getenv("AWS_ACCESS_KEY_ID") != "" && os.Getenv("AWS_SECRET_ACCESS_KEY")+os.Getenv("AWS_SECRET_KEY") == "" {
+		i.sources = []source{{"AWS_ACCESS_KEY_ID", func() (v credentials.Value, err error) { return v, errNoSecret }, true}}
+	}
 	given := os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE") != ""
 	if given {
 		i.sources = append(i.sources, of("the role of AWS_WEB_IDENTITY_TOKEN_FILE", true, &credentials.IAM{}))
@@ -75,6 +80,8 @@ func newIdentity(anonymous bool) *identity {
 	return i
 }
 
+var errNoSecret = errors.New("AWS_SECRET_ACCESS_KEY is not set")
+
 // beyondLinks is the proxy for hosts that are not on the machine's own link, as those
 // that know its role are.
 func beyondLinks(r *http.Request) (*url.URL, error) {
@@ -94,10 +101,12 @@ func orDefault(profile string) string {
 // get returns the credentials, and their source; no key: there are none. They are renewed
 // before they expire.
 func (i *identity) get(ctx context.Context) (credentials.Value, string, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
+	if err := i.enter(ctx); err != nil {
+		return credentials.Value{}, "", err
+	}
+	defer i.leave()
 	if time.Now().Before(i.until) {
-		return i.has, i.from, nil
+		return i.has, i.from, i.failed
 	}
 
 	// It may run a program, or ask a service: neither must hold a reader for ever.
@@ -126,8 +135,10 @@ func (i *identity) get(ctx context.Context) (credentials.Value, string, error) {
 		i.until = now.Add(min(time.Minute, expires.Sub(now))) // those of before are good for a while
 		return i.has, i.from, nil
 	case f.err != nil:
-		return credentials.Value{}, "", f.err
+		i.has, i.from, i.failed, i.until = credentials.Value{}, "", f.err, now.Add(keepError)
+		return i.has, "", f.err
 	}
+	i.failed = nil
 	i.has, i.from, i.until = f.value, f.from, now.Add(lookAgain)
 	if !f.value.Expiration.IsZero() {
 		left := f.value.Expiration.Sub(now)
@@ -135,6 +146,18 @@ func (i *identity) get(ctx context.Context) (credentials.Value, string, error) {
 	}
 	return i.has, i.from, nil
 }
+
+// enter waits for the caller's turn.
+func (i *identity) enter(ctx context.Context) error {
+	select {
+	case i.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (i *identity) leave() { <-i.turn }
 
 // search asks the sources, one after the other.
 func search(sources []source) (credentials.Value, string, error) {
@@ -157,9 +180,11 @@ func search(sources []source) (credentials.Value, string, error) {
 
 // renew has credentials looked for again, if they are those of a key. It returns whether
 // there may be others.
-func (i *identity) renew(key string) bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
+func (i *identity) renew(ctx context.Context, key string) bool {
+	if i.enter(ctx) != nil {
+		return false
+	}
+	defer i.leave()
 	if i.has.AccessKeyID == key {
 		i.until, i.has.Expiration = time.Time{}, time.Time{}
 	}

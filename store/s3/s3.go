@@ -186,7 +186,7 @@ func (s *Store) do(ctx context.Context, t target, w *write, f func(*steady.Clien
 			return err
 		}
 		why := reasonOf(r)
-		if try < 2 && s.mended(set, bucket, region, who.AccessKeyID, why) {
+		if try < 2 && s.mended(ctx, set, bucket, region, who.AccessKeyID, why) {
 			continue
 		}
 		return explained(err, r, why, asked{bucket, key, host, region, from, w != nil})
@@ -195,7 +195,7 @@ func (s *Store) do(ctx context.Context, t target, w *write, f func(*steady.Clien
 
 // mended tells whether another try may succeed: the answer names the region of the
 // bucket, or the credentials have expired, and there may be new ones.
-func (s *Store) mended(set *settings, bucket, region, key string, why reason) bool {
+func (s *Store) mended(ctx context.Context, set *settings, bucket, region, key string, why reason) bool {
 	switch {
 	case why.region != "" && why.region != region:
 		s.mu.Lock()
@@ -203,7 +203,7 @@ func (s *Store) mended(set *settings, bucket, region, key string, why reason) bo
 		s.regions[bucket] = why.region
 		return true
 	case why.Code == "ExpiredToken" || why.Code == "TokenRefreshRequired":
-		return set.identity.renew(key)
+		return set.identity.renew(ctx, key)
 	}
 	return false
 }
