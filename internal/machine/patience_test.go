@@ -35,6 +35,11 @@ func TestPatience(t *testing.T) {
 		if err := Patiently(ctx, lacking); !errors.Is(err, syscall.EMFILE) || time.Since(began) > time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
+		tries := 0
+		patient := func() error { tries++; time.Sleep(time.Minute); return syscall.EMFILE }
+		if err := Patiently(t.Context(), patient); !errors.Is(err, syscall.EMFILE) || tries != 1 {
+			t.Errorf("%v, after %d tries", err, tries)
+		}
 		began = time.Now()
 		if err := Patiently(t.Context(), func() error { return syscall.ENOENT }); err != syscall.ENOENT || time.Since(began) > 0 {
 			t.Error(err)

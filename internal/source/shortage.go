@@ -20,12 +20,12 @@ const (
 // Patiently reads a sample, and tries again while the machine lacks something, as long as
 // other samples get through.
 func Patiently(ctx context.Context, w *core.Env, it *record.Record, read func() (int64, error)) (int64, error) {
+	last, since := w.Reads.Load(), time.Now() // a store has been patient itself
 	n, err := read()
 	if err == nil {
 		w.Reads.Add(1)
 		return n, nil
 	}
-	last, since := w.Reads.Load(), time.Now()
 	for wait := firstWait; err != nil && machine.BlameOf(err) == machine.BlameMachine; wait = min(2*wait, longWait) {
 		if now := w.Reads.Load(); now != last {
 			last, since = now, time.Now()

@@ -76,5 +76,14 @@ func TestReadingWaitsForTheMachine(t *testing.T) {
 		if _, err := Patiently(t.Context(), w, it, func() (int64, error) { return 0, syscall.ENOENT }); err != syscall.ENOENT {
 			t.Error(err)
 		}
+		tries = 0
+		patient := func() (int64, error) { // as a store is
+			tries++
+			time.Sleep(2 * time.Minute)
+			return 0, syscall.ETIMEDOUT
+		}
+		if _, err := Patiently(t.Context(), w, it, patient); err != syscall.ETIMEDOUT || tries != 1 {
+			t.Errorf("%v, after %d tries", err, tries)
+		}
 	})
 }
