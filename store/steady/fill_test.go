@@ -466,6 +466,14 @@ func TestCancelled(t *testing.T) {
 		}
 		synctest.Wait()
 		b.Fault = nil
+		time.Sleep(time.Minute) // until the host may be asked again
+		gone, cancel := context.WithCancel(b.Context())
+		cancel()
+		for range 300 { // as readers do whose loader is closed
+			if _, err := b.c.Stat(gone, "x", b.ask); !errors.Is(err, context.Canceled) {
+				b.Error(err)
+			}
+		}
 		// All places are free again.
 		var all sync.WaitGroup
 		for range 300 {

@@ -54,11 +54,14 @@ func newHost(name string) *host {
 // enter waits for a place among the requests that are sent at once. Places are given in
 // the order in which they were asked for.
 func (h *host) enter(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err // without a place, which nobody would give back
+	}
 	h.mu.Lock()
 	if len(h.queue) == 0 && h.open() {
 		h.within++
 		h.mu.Unlock()
-		return ctx.Err()
+		return nil
 	}
 	turn, since := make(chan struct{}), time.Now()
 	h.queue = append(h.queue, turn)
