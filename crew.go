@@ -10,6 +10,7 @@ import (
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/store"
 )
 
 // crew is the fourth result of assemble: the workers, and the environment in which steps
@@ -71,16 +72,13 @@ func workersFor(c Config, share int) int {
 	return min(share+(share+1)/2, maxWorkers) // docs/rationale.md says why there are more than cores
 }
 
-// remoteReaders is how many files of stores are read at once. They are late, and what is
-// sent to a host is paced there: this is the most that store/steady sends at once.
-const remoteReaders = 128
-
 // readersFor returns how many files are read at once. Reading waits, so it is not bound
-// to the cores; beyond this many, disks gain nothing.
+// to the cores; beyond this many, disks gain nothing. A store answers late, and paces its
+// requests itself.
 func readersFor(workers int, sources []*source.Listing) int {
 	for _, s := range sources {
 		if c, ok := s.Contents.(source.Away); ok && c.Away() {
-			return remoteReaders
+			return store.MostAtOnce
 		}
 	}
 	return min(2*workers+2, 32)

@@ -11,6 +11,7 @@ import (
 	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/pipe/observe/counters"
+	"github.com/headrace/headrace/store"
 )
 
 // Host counts the requests to a host of a store.
@@ -65,9 +66,6 @@ func host(h Host) string {
 
 func (h Host) each() time.Duration { return h.Took / time.Duration(max(1, h.Requests)) }
 
-// mostAtOnce is the number of requests that may be sent to a host at once.
-const mostAtOnce = 128
-
 // hostVerdict says why a stage is slow that reads from stores; "": it does not.
 func hostVerdict(s Snapshot, t pipe.StageStats) string {
 	if len(s.Hosts) == 0 || !strings.HasPrefix(t.Name, "read") {
@@ -77,7 +75,7 @@ func hostVerdict(s Snapshot, t pipe.StageStats) string {
 	switch {
 	case h.Throttled*100 > h.Requests:
 		return fmt.Sprintf(" The host %s is the limit: it asked for fewer requests %d times in %d.", h.Host, h.Throttled, h.Requests)
-	case h.AtOnce >= mostAtOnce*9/10:
+	case h.AtOnce >= store.MostAtOnce*9/10:
 		return fmt.Sprintf(" Latency is the limit: %d requests are sent to %s at once, and each takes %s. "+
 			"Larger objects would help, such as shards.", h.AtOnce, h.Host, duration(h.each()))
 	case s.Elapsed > 0:

@@ -68,6 +68,10 @@ type Object struct {
 	Version string
 }
 
+// MostAtOnce is the number of requests that may be sent to a host at once, and of files
+// of stores that are read at once.
+const MostAtOnce = 128
+
 var (
 	mu     sync.RWMutex // guards what is below
 	stores = map[string]Store{}

@@ -503,6 +503,7 @@ var arrows = []arrow{
 	{"internal/doctor", "golang.org/x/sys", "instructions of the processor, limits, seals"},
 
 	{"stats", "internal/words", "numbers of things"},
+	{"stats", "store", "how many requests a host may get"},
 	{"stats", "pipe", "it turns the engine's numbers into text"},
 	{"stats", "pipe/observe/counters", "likewise"},
 	{"stats", "internal/bytesize", "amounts of memory as every command writes them"},

@@ -10,6 +10,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+
+	"github.com/headrace/headrace/store/steady"
 )
 
 // identity has the token for requests, if there is neither a key nor a SAS. The first of
@@ -25,7 +27,7 @@ import (
 type identity struct {
 	begin func() (azcore.TokenCredential, error)
 
-	turn   chan struct{} // of one caller at a time; it guards what is below
+	turn   steady.Turn // guards what is below
 	has    azcore.TokenCredential
 	token  string
 	from   string
@@ -44,7 +46,7 @@ const (
 )
 
 func newIdentity(anonymous bool) *identity {
-	i := &identity{turn: make(chan struct{}, 1)}
+	i := &identity{turn: steady.NewTurn()}
 	if anonymous {
 		i.from, i.until = "none: AZURE_STORAGE_ANON is set", time.Now().AddDate(100, 0, 0)
 		return i
@@ -53,24 +55,12 @@ func newIdentity(anonymous bool) *identity {
 	return i
 }
 
-// enter waits for the caller's turn.
-func (i *identity) enter(ctx context.Context) error {
-	select {
-	case i.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (i *identity) leave() { <-i.turn }
-
 // get returns the token, and its source; none: there is none.
 func (i *identity) get(ctx context.Context) (token, from string, err error) {
-	if err := i.enter(ctx); err != nil {
+	if err := i.turn.Take(ctx); err != nil {
 		return "", "", err
 	}
-	defer i.leave()
+	defer i.turn.Give()
 	switch {
 	case ctx.Err() != nil:
 		return "", "", ctx.Err()
@@ -119,10 +109,10 @@ func (i *identity) fetch(ctx context.Context) (err error) {
 // renew has a token looked for again, if it is this one. It returns whether there may be
 // another one.
 func (i *identity) renew(ctx context.Context, token string) bool {
-	if i.enter(ctx) != nil {
+	if i.turn.Take(ctx) != nil {
 		return false
 	}
-	defer i.leave()
+	defer i.turn.Give()
 	if i.token == token {
 		i.until, i.has = time.Time{}, nil // which keeps tokens
 	}

@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
+
+	"github.com/headrace/headrace/store/steady"
 )
 
 // identity has the token for requests. The first of these that exists gives it:
@@ -23,7 +25,7 @@ import (
 //
 // Without any, requests have no token, which is enough for public buckets.
 type identity struct {
-	turn   chan struct{} // of one caller at a time; it guards what is below
+	turn   steady.Turn // guards what is below
 	tokens oauth2.TokenSource
 	from   string // the source, for messages
 	failed error
@@ -41,32 +43,20 @@ func newIdentity(none bool, by string) *identity {
 	if off, _ := strconv.ParseBool(os.Getenv("CLOUDSDK_AUTH_DISABLE_CREDENTIALS")); off {
 		none, by = true, "CLOUDSDK_AUTH_DISABLE_CREDENTIALS"
 	}
-	i := &identity{turn: make(chan struct{}, 1)}
+	i := &identity{turn: steady.NewTurn()}
 	if none {
 		i.from, i.until = "none: "+by+" is set", time.Now().AddDate(100, 0, 0)
 	}
 	return i
 }
 
-// enter waits for the caller's turn.
-func (i *identity) enter(ctx context.Context) error {
-	select {
-	case i.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (i *identity) leave() { <-i.turn }
-
 // get returns the token, and its source; nil: there is none. It is renewed before it
 // expires.
 func (i *identity) get(ctx context.Context) (*oauth2.Token, string, error) {
-	if err := i.enter(ctx); err != nil {
+	if err := i.turn.Take(ctx); err != nil {
 		return nil, "", err
 	}
-	defer i.leave()
+	defer i.turn.Give()
 	if ctx.Err() != nil {
 		return nil, "", ctx.Err()
 	}
@@ -150,10 +140,10 @@ func userFile() string {
 // renew has credentials looked for again, unless that has happened since a token was
 // given. It returns whether there may be others.
 func (i *identity) renew(ctx context.Context, t *oauth2.Token) bool {
-	if i.enter(ctx) != nil {
+	if i.turn.Take(ctx) != nil {
 		return false
 	}
-	defer i.leave()
+	defer i.turn.Give()
 	if i.tokens == nil || t == nil {
 		return false
 	}

@@ -33,7 +33,7 @@ type target struct {
 
 // found is a target that one caller at a time asks for.
 type found struct {
-	turn chan struct{}
+	turn steady.Turn
 	target
 }
 
@@ -55,17 +55,15 @@ func (s *Store) find(ctx context.Context, p place, again bool, old *target) (t t
 	f := s.places[p]
 	if f == nil {
 		s.forgetSome()
-		f = &found{turn: make(chan struct{}, 1)}
+		f = &found{turn: steady.NewTurn()}
 		s.places[p] = f
 	}
 	s.mu.Unlock()
 
-	select {
-	case f.turn <- struct{}{}:
-	case <-ctx.Done():
-		return t, ctx.Err()
+	if err := f.turn.Take(ctx); err != nil {
+		return t, err
 	}
-	defer func() { <-f.turn }()
+	defer f.turn.Give()
 	isOld := f.at == nil || !time.Now().Before(f.until) || old != nil && old.at == f.at
 	if !isOld && !again {
 		return f.target, ctx.Err()

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/headrace/headrace/store/steady"
 )
 
 // identity has the credentials for requests. The first of these that has some gives them:
@@ -25,7 +27,7 @@ import (
 type identity struct {
 	sources []source
 
-	turn   chan struct{} // has room for who looks, or is told; guards what is below
+	turn   steady.Turn // guards what is below
 	has    credentials.Value
 	from   string // the source, for messages
 	failed error
@@ -46,7 +48,7 @@ const (
 )
 
 func newIdentity(anonymous bool) *identity {
-	i := &identity{turn: make(chan struct{}, 1)}
+	i := &identity{turn: steady.NewTurn()}
 	if anonymous {
 		i.from, i.until = "AWS_NO_SIGN_REQUEST", time.Now().AddDate(100, 0, 0)
 		return i
@@ -101,10 +103,10 @@ func orDefault(profile string) string {
 // get returns the credentials, and their source; no key: there are none. They are renewed
 // before they expire.
 func (i *identity) get(ctx context.Context) (credentials.Value, string, error) {
-	if err := i.enter(ctx); err != nil {
+	if err := i.turn.Take(ctx); err != nil {
 		return credentials.Value{}, "", err
 	}
-	defer i.leave()
+	defer i.turn.Give()
 	if time.Now().Before(i.until) {
 		return i.has, i.from, i.failed
 	}
@@ -147,18 +149,6 @@ func (i *identity) get(ctx context.Context) (credentials.Value, string, error) {
 	return i.has, i.from, nil
 }
 
-// enter waits for the caller's turn.
-func (i *identity) enter(ctx context.Context) error {
-	select {
-	case i.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (i *identity) leave() { <-i.turn }
-
 // search asks the sources, one after the other.
 func search(sources []source) (credentials.Value, string, error) {
 	var missing []string
@@ -181,10 +171,10 @@ func search(sources []source) (credentials.Value, string, error) {
 // renew has credentials looked for again, if they are those of a key. It returns whether
 // there may be others.
 func (i *identity) renew(ctx context.Context, key string) bool {
-	if i.enter(ctx) != nil {
+	if i.turn.Take(ctx) != nil {
 		return false
 	}
-	defer i.leave()
+	defer i.turn.Give()
 	if i.has.AccessKeyID == key {
 		i.until, i.has.Expiration = time.Time{}, time.Time{}
 	}

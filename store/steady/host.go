@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	atFirst    = 16  // requests at once
-	mostAtOnce = 128 // requests at once
+	atFirst    = 16 // requests at once
+	mostAtOnce = store.MostAtOnce
 	rise       = 0.1 // of a request more, with each answer
 
 	retryShare   = 0.1 // retries for each request that succeeds

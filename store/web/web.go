@@ -31,12 +31,8 @@ func init() {
 
 // Stat implements [store.Store].
 func (s *Store) Stat(ctx context.Context, name string) (store.Object, error) {
-	ask, err := s.ask(name)
-	if err != nil {
-		return store.Object{}, err
-	}
-	o, err := s.client.Stat(ctx, name, ask)
-	return o, explained(err)
+	o, _, err := s.Begin(ctx, name, nil)
+	return o, err
 }
 
 // Begin implements [store.Beginning].
