@@ -247,6 +247,9 @@ func newMergeStage[T any](s *stage, places int) *mergeStage[T] {
 func (m *mergeStage[T]) feed(op *opening, flows []Flow[T]) {
 	for _, f := range flows {
 		in := f.into(op, m.stage)
+		if f.node.kind == kindSource {
+			in.Lot = SourceBuffer / 4
+		}
 		m.inputs = append(m.inputs, &mergeInput[T]{ring: in, feeder: m.up[len(m.up)-1]})
 	}
 }

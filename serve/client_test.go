@@ -237,6 +237,10 @@ func (c *client) batch() *wire.Batch {
 func (c *client) parse(f wire.Frame) *wire.Batch {
 	c.t.Helper()
 	b, err := wire.ParseBatch(bytes.Clone(f.Payload), 1, 0)
+	if err == nil && b.Beside != nil {
+		m := c.segments[b.Beside.Slot.Segment]
+		err = b.ParseText(m.memory[int(b.Beside.Slot.Slot)*m.slotBytes:][:b.Beside.Bytes], 1)
+	}
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -17,6 +17,9 @@ import (
 )
 
 // serveIO serves a session that IO has begun, until it ends.
+// ioPools is how many bytes a pool of slots for results of one size has.
+const ioPools = 64 << 20
+
 func (e *ioEngine) serveIO(ctx context.Context, conn *wire.Conn, number uint32, f wire.Frame) error {
 	defer unix.Close(f.Descriptor)
 
@@ -37,7 +40,7 @@ func (e *ioEngine) serveIO(ctx context.Context, conn *wire.Conn, number uint32, 
 
 	s := &ioSession{engine: e, conn: conn, number: number, inbox: f.Descriptor, cores: cores}
 	s.plans = make([]media.Plan, workersPerCore*cores)
-	s.results.announce = s.announce
+	s.results.announce, s.results.poolBytes = s.announce, ioPools
 	defer s.results.close()
 	defer s.endStream()
 

@@ -19,6 +19,7 @@ import (
 func (e *engine) session(ctx context.Context, conn *wire.Conn, number uint32) {
 	s := &session{engine: e, conn: conn, number: number}
 	s.logs = newLogQueue(s.log, conn.Roomy)
+	s.beside = newBeside(s.announce)
 
 	// In reverse: closing the connection ends the writer, which is then waited for.
 	var writing sync.WaitGroup
@@ -38,6 +39,7 @@ func (e *engine) session(ctx context.Context, conn *wire.Conn, number uint32) {
 	if s.loader != nil {
 		s.pump.stop()
 		s.loader.Close()
+		s.beside.close()
 		if _, err := s.tracing.end(); err != nil {
 			slog.Error("the trace cannot be written", "session", number, "error", err) // the client has gone without a word
 		}
@@ -226,8 +228,8 @@ func (s *session) handleNext(f wire.Frame) error {
 		return err
 	}
 	for _, slot := range s.next.Released {
-		if err := s.loader.Release(slot.Segment, slot.Slot); err != nil {
-			return fmt.Errorf("%w: %w", wire.ErrProtocol, err)
+		if err := s.release(slot); err != nil {
+			return err
 		}
 	}
 	if f.Stream != s.stream.Load() {

@@ -166,6 +166,12 @@ func (p *pump) send(ctx context.Context, s *session, stream uint32, b *headrace.
 	if b.Alone() {
 		frame.Flags |= wire.Alone
 	}
+	if slot := s.beside.reserve(ctx, frame.TextSize()); slot != nil {
+		if err := s.beside.put(slot, &frame); err != nil {
+			b.Release()
+			return err
+		}
+	}
 	s.text = wire.AppendBatch(s.text[:0], &frame)
 
 	err := p.hand(func() error {
@@ -179,6 +185,9 @@ func (p *pump) send(ctx context.Context, s *session, stream uint32, b *headrace.
 	}
 	if err := s.conn.Send(wire.KindBatch, stream, s.text); err != nil {
 		s.loader.Release(segment, slot) // the client never heard of it
+		if frame.Beside != nil {
+			s.beside.release(frame.Beside.Slot)
+		}
 		return err
 	}
 	return nil

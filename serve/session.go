@@ -21,6 +21,7 @@ type session struct {
 	loader *headrace.Loader
 	stream atomic.Uint32 // the number of the last START
 	pump   *pump         // of that stream
+	beside *beside       // what is not in the slots of its batches
 	next   wire.Next     // memory used again
 	text   []byte        // likewise
 	place  []byte        // likewise

@@ -19,7 +19,7 @@ func drawBatch(r *rapid.T) *Batch {
 	b := &Batch{
 		Segment: rapid.Uint32().Draw(r, "segment"), Slot: rapid.Uint32().Draw(r, "slot"),
 		Rows:  uint32(rapid.IntRange(0, 40).Draw(r, "rows")),
-		Flags: rapid.Uint32().Draw(r, "flags"), Step: rapid.Int64().Draw(r, "step"), Epoch: rapid.Int64().Draw(r, "epoch"),
+		Flags: rapid.Uint32().Draw(r, "flags") &^ textBeside, Step: rapid.Int64().Draw(r, "step"), Epoch: rapid.Int64().Draw(r, "epoch"),
 		StateEpoch: rapid.Int64().Draw(r, "state epoch"), Extents: rapid.SliceOfN(rapid.Uint32(),
 			0, 3).Draw(r, "extents"), Place: rapid.SliceOf(rapid.Byte()).Draw(r, "place"),
 	}
@@ -49,9 +49,22 @@ func TestBatchRoundTrip(t *testing.T) {
 			}
 			sent.Packed = append(sent.Packed, all)
 		}
+		text := sent.AppendText(nil)
+		if len(text) != sent.TextSize() {
+			r.Fatalf("%d bytes of text were announced as %d", len(text), sent.TextSize())
+		}
+		if rapid.Bool().Draw(r, "beside") {
+			b.Beside = &Beside{Slot{rapid.Uint32().Draw(r, "its segment"), rapid.Uint32().Draw(r, "its slot")}, uint32(len(text))}
+			sent.Beside = b.Beside
+		}
 		got, err := ParseBatch(AppendBatch(nil, &sent), len(b.Text), len(b.Extents))
 		if err != nil {
 			r.Fatal(err)
+		}
+		if got.Beside != nil {
+			if err := got.ParseText(text, len(b.Text)); err != nil {
+				r.Fatal(err)
+			}
 		}
 		if d := cmp.Diff(b, got, cmpopts.EquateEmpty()); d != "" {
 			r.Fatal(d)
@@ -107,6 +120,7 @@ func TestGolden(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(AppendBatch(nil, &Batch{Rows: 2, Place: []byte("{}"), Text: [][]string{{"a", "b"}}}), 1)
 	f.Add(AppendBatch(nil, &Batch{Rows: 2, Extents: []uint32{7, 8}}), -2)
+	f.Add(AppendBatch(nil, &Batch{Rows: 2, Beside: &Beside{Slot{1 << 31, 2}, 30}}), 1)
 	f.Add(AppendNext(nil, Next{Released: []Slot{{1, 2}}}), 0)
 	f.Add(AppendSegment(nil, Segment{}), 0)
 	f.Add(AppendHeader(nil, Header{Kind: KindNote}), 0)

@@ -9,6 +9,8 @@ wait     until the loader has given the batch
 prepare  bytes to floating point, channels first, which is the same for all
 compute  forward, backward, and the optimizer's step, on T threads of PyTorch
 
+queued_ms, of the step, is how long the kernel had the trainer's thread wait for a core.
+
 With --batches N a step takes N batches and trains on the last: the loader has N times as much to do beside the same training.
 MODE is the job's.
 """
@@ -63,7 +65,7 @@ def train(batches, warm: int, steps: int, taken: int) -> dict:
     loss = torch.zeros(())
     for step in range(warm + steps):
         if step == warm:
-            begun, cpu = time.perf_counter(), cpu_seconds()
+            begun, cpu, queued = time.perf_counter(), cpu_seconds(), queued_seconds()
         times = [time.perf_counter()]
         for _ in range(taken):
             batch = next(batches)
@@ -78,15 +80,21 @@ def train(batches, warm: int, steps: int, taken: int) -> dict:
         if step >= warm:
             for name, before, after in zip(parts, times, times[1:]):
                 parts[name].append((after - before) * 1000)
-    seconds, cpu = time.perf_counter() - begun, cpu_seconds() - cpu
+    seconds, cpu, queued = time.perf_counter() - begun, cpu_seconds() - cpu, queued_seconds() - queued
     assert torch.isfinite(loss)
     return {
         "steps": steps,
         "step_ms": seconds / steps * 1000,
         "cpu_ms": cpu / steps * 1000,
+        "queued_ms": queued / steps * 1000,
         **{f"{name}_ms": statistics.fmean(times) for name, times in parts.items()},
         "compute_p95_ms": statistics.quantiles(parts["compute"], n=20)[-1],
     }
+
+
+def queued_seconds() -> float:
+    """How long this thread has had something to do, and others had the cores."""
+    return int(pathlib.Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
 
 
 def prepared(batch: torch.Tensor) -> torch.Tensor:

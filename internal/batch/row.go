@@ -158,14 +158,14 @@ func (c FieldWriter) beside() bool {
 func (c FieldWriter) write(memory *record.Memory, v *record.Values, b *Batch, row int) {
 	switch {
 	case c.ragged:
-		*b.texts[c.text].at(row) = string(v.Data(c.Column))
+		b.texts[c.text].set(row, v.Data(c.Column))
 		return
 	case c.Column.Kind == record.Texts:
 		*b.texts[c.text].at(row) = v.Texts[c.Column.At]
 		return
 	case c.Column.Kind == record.Bytes: // an object, or as they are
 		b.kept.add(memory.Kept(v.Bytes[c.Column.At]))
-		*b.texts[c.text].at(row) = string(v.Bytes[c.Column.At])
+		b.texts[c.text].set(row, v.Bytes[c.Column.At])
 		return
 	}
 

@@ -22,6 +22,17 @@ func (t *text) pack(all *sample.Texts) {
 	all.Reset()
 }
 
+// set has a row be some bytes, which are copied: into the batch's own memory where it has
+// one row, as there may be thousands of such batches a second.
+func (t *text) set(row int, b []byte) {
+	if t.rows > 1 {
+		*t.at(row) = string(b)
+		return
+	}
+	t.packed.Reset()
+	t.packed.Add(b)
+}
+
 // copy sets all rows to those of another field, which are packed.
 func (t *text) copy(of *text) {
 	t.packed.Bytes = append(t.packed.Bytes[:0], of.packed.Bytes...)
@@ -64,8 +75,15 @@ func (t *text) size(rows int) (n int) {
 	return n
 }
 
-// clear empties all rows.
+// clear empties all rows. Memory is kept for the next ones, but for what was needed for a
+// large one.
 func (t *text) clear() {
 	t.rowValues.clear()
 	t.packed.Reset()
+	if t.rows == 1 && cap(t.packed.Bytes) > mostKept {
+		t.packed.Bytes = nil
+	}
 }
+
+// mostKept is how much memory a batch of one row keeps.
+const mostKept = 1 << 20

@@ -40,3 +40,30 @@ func TestTextsOfAColumn(t *testing.T) {
 		}
 	}
 }
+
+// A batch of one row takes one sample's bytes after the other into the same memory; what
+// was needed for a large one is not kept.
+func TestBytesOfOneRow(t *testing.T) {
+	one, several := newText(1), newText(2)
+	for _, size := range []int{100_000, 0, 7, 100_000, mostKept + 1, 3} {
+		want := strings.Repeat("x", size)
+		one.clear()
+		several.clear()
+		one.set(0, []byte(want))
+		several.set(1, []byte(want))
+		if one.size(1) != size || !slices.Equal(one.first(1), []string{want}) {
+			t.Errorf("%d bytes come back as %d", size, one.size(1))
+		}
+		if got := several.first(2); got[0] != "" || got[1] != want {
+			t.Errorf("%d bytes are not in the second of two rows", size)
+		}
+		one.set(0, []byte(want))
+		if one.clear(); cap(one.packed.Bytes) > mostKept {
+			t.Errorf("%d bytes of memory are kept", cap(one.packed.Bytes))
+		}
+	}
+	some := []byte(strings.Repeat("x", 1000))
+	if n := testing.AllocsPerRun(100, func() { one.clear(); one.set(0, some) }); n > 0 {
+		t.Errorf("a row takes %v allocations", n)
+	}
+}

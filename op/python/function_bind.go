@@ -47,9 +47,16 @@ func (p *Function) open(call *recipe.Python, o extern.Options, f *recipe.Failure
 	}
 	if p.Pool, p.Workers, err = HostOf(p.Env).Open(p.Name, call, o, f); err == nil {
 		HostOf(p.Env).Calls = append(HostOf(p.Env).Calls, p)
+		if p.Pool.Beside() { // a worker is one call in flight
+			p.PerWorker = min(p.PerWorker, callsInHand)
+		}
 	}
 	return err
 }
+
+// callsInHand are the samples in hand for each call of an async function: its own, and one
+// that waits for it.
+const callsInHand = 2
 
 // InHand returns the number of samples in hand for each worker of functions that are
 // called there. Threads of the program have no sample waiting for them: one thread's

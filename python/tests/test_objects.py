@@ -98,6 +98,10 @@ VALUES = [
     np.array([None, {"a": 1}], object),
     np.array(3.5),
     np.arange(5).astype("M8[D]"),
+    b"",
+    b"x" * 4096,
+    b"\0" * 4097,
+    b"xyz" * 1_000_000,
     [np.arange(100000), b"x" * 100000, bytearray(b"y" * 70000)],
     [np.arange(i) for i in range(300)],
 ]

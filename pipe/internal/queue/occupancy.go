@@ -75,7 +75,7 @@ func (r *Ring[T]) observe(now time.Duration) {
 		return
 	}
 	r.observed.Store(int64(now))
-	r.occupancy.observe(now, r.length(), r.deferred > 0 || r.takeable())
+	r.occupancy.observe(now, r.length(), r.lent() > 0 || r.takeable())
 }
 
 // observeNow brings the figures up to now, where nothing has moved since. After the last
@@ -93,7 +93,7 @@ func (r *Ring[T]) length() int {
 	for r.full(r.seen) {
 		r.seen++
 	}
-	return int(r.seen - r.head + r.deferred)
+	return int(r.seen - r.head + r.lent())
 }
 
 // Stats are the numbers of the queue so far.
@@ -109,4 +109,12 @@ func (r *Ring[T]) Stats() observe.QueueStats {
 		}
 	}
 	return q
+}
+
+// lent is how many messages the consumer has, in whose places none can be put.
+func (r *Ring[T]) lent() int64 {
+	if !r.deferRelease {
+		return 0
+	}
+	return r.deferred
 }

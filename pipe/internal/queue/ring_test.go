@@ -112,6 +112,7 @@ func TestRingLosesNothing(t *testing.T) {
 
 		r, s := newTestRing(places)
 		r.deferRelease = lends
+		r.Lot = rapid.Int64Range(0, 25).Draw(rt, "places made free together")
 		var mu sync.Mutex
 		var made, taken, dropped []int
 		r.Drop = func(v int) { mu.Lock(); dropped = append(dropped, v); mu.Unlock() }

@@ -182,7 +182,7 @@ func (r *Ring[T]) takeReady(buf []Message[T], now time.Duration) (h Run[T], brok
 
 	h.Msgs = buf[:n]
 	r.deferred += r.head - h.At
-	if !r.deferRelease {
+	if !r.deferRelease && (r.deferred >= r.Lot || !r.full(r.head)) {
 		r.releaseDeferred()
 	}
 	r.wakeTaker()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _HEAD = Struct("<IIQ")  # buffers, 0, bytes of the pickle; then the length of each buffer
 _ALIGN = 64
 _PROTOCOL = 5
+_LARGE = 4096  # bytes that are pickled without a copy
 
 
 class Pickled:
@@ -33,21 +34,23 @@ class Pickled:
 
     __slots__ = ("_buffers", "_head", "_stream", "size")
 
-    def __init__(self, stream: memoryview, buffers: list[pickle.PickleBuffer]) -> None:
+    def __init__(self, stream: tuple[bytes | memoryview, ...], buffers: list[pickle.PickleBuffer]) -> None:
+        """`stream` is the pickle, in parts."""
         self._stream = stream
         self._buffers = [buffer.raw() for buffer in buffers]
         lengths = [len(buffer) for buffer in self._buffers]
-        self._head = _HEAD.pack(len(lengths), 0, len(stream)) + Struct(f"<{len(lengths)}Q").pack(*lengths)
-        self.size = len(self._head) + len(stream)
+        pickled = sum(map(len, stream))
+        self._head = _HEAD.pack(len(lengths), 0, pickled) + Struct(f"<{len(lengths)}Q").pack(*lengths)
+        self.size = len(self._head) + pickled
         for length in lengths:
             self.size = _aligned(self.size) + length
 
     def write(self, memory: memoryview) -> None:
         """Write it into memory of its size."""
-        at = len(self._head)
-        memory[:at] = self._head
-        memory[at : at + len(self._stream)] = self._stream
-        at += len(self._stream)
+        at = 0
+        for part in (self._head, *self._stream):
+            memory[at : at + len(part)] = part
+            at += len(part)
         for buffer in self._buffers:
             start = _aligned(at)
             memory[at:start] = bytes(start - at)
@@ -78,10 +81,18 @@ class Objects:
 
 
 def _pickle(pickler: Any, value: Any) -> Pickled:
+    if type(value) is bytes and len(value) > _LARGE:
+        return _pickle_bytes(value)
     buffers: list[pickle.PickleBuffer] = []
     file = io.BytesIO()
     pickler(file, buffers.append).dump(value)
-    return Pickled(file.getbuffer(), buffers)
+    return Pickled((file.getbuffer(),), buffers)
+
+
+def _pickle_bytes(value: bytes) -> Pickled:
+    """As the pickler does it, which makes a copy first."""
+    head = pickle.PROTO + bytes((_PROTOCOL,)) + pickle.BINBYTES8 + len(value).to_bytes(8, "little")
+    return Pickled((head, value, pickle.STOP), [])
 
 
 def _plain(file: Any, buffer_callback: Any) -> Any:

@@ -18,6 +18,7 @@ INPUT = Struct("<QQ")  # of a TASK: where it begins, its length
 DONE_FRAME = Struct("<IIIIII")  # segment, slot, flags, bits of an element, extents, bytes of failures
 
 WAITING = 1  # flag of NEXT
-UNPOOLED, ALONE = 1, 2  # flags of BATCH
+UNPOOLED, ALONE, TEXT_BESIDE = 1, 2, 4  # flags of BATCH
+SLOT = Struct("<II")  # segment, slot
 IS_PATH = 1 << 63  # of an INPUT's place
 HAS_RESULT, LAST_SLOT = 1, 2  # flags of DONE

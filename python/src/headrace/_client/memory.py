@@ -89,6 +89,10 @@ class Segment:
         """Where slot 0 begins."""
         return self._mapped[0]
 
+    def view(self, slot: int, size: int) -> memoryview:
+        """The first bytes of a slot, for as long as the segment is mapped."""
+        return memoryview((ctypes.c_char * size).from_address(self.address + slot * self.slot_bytes)).cast("B")
+
     def spare_descriptor(self) -> None:
         """Do without the descriptor where segments have taken their share of those that the process may have.
 

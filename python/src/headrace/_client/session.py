@@ -61,7 +61,7 @@ class Session:
         self.channel = connection.channel
         self.stream = 1
         self.slots = Slots(connection.channel)
-        self.unwanted: list[bytes] = []  # tokens of slots that were never leased
+        self.unwanted: list[bytes] = []  # tokens of slots that nobody holds
         self.pins: Pins | None = None  # where a GPU copies from slots
         self.copied: list[tuple[Any, list[bytes]]] = []  # tokens of slots that were let go, by what happens when they were copied
         self.taken = 0  # batches of this stream since the last NEXT
@@ -197,11 +197,13 @@ class Session:
     def give_back(self, payload: bytes, end: int) -> None:
         """Take a BATCH frame of an older stream, whose payload ends at `end`: nobody wants it."""
         number, _, _, flags = _BATCH_BEGIN.unpack_from(payload)
-        token, channel, segments = [payload[:8]], self.channel, self.slots.segments
+        tokens, channel, segments = [payload[:8]], self.channel, self.slots.segments
+        if flags & frames.TEXT_BESIDE:
+            tokens.append(payload[-8:])
         # Nothing is called between these lines: see channel.
         channel.start = end
         channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
-        self.unwanted += token
+        self.unwanted += tokens
         if flags & frames.ALONE:
             del segments[number]
 

@@ -47,6 +47,12 @@ class Slots:
         channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
         segment.spare_descriptor()
 
+    def text(self, token: bytes, size: int) -> memoryview:
+        """So many bytes of a slot, which are to be copied before the engine is told its token."""
+        number, slot = frames.SLOT.unpack(token)
+        segment = self.segments[number]
+        return segment.view(slot, size)
+
     def lease(self, number: int) -> tuple[Segment, Lease, Return]:
         """A lease on a slot of a segment. Without a token, which the caller gives it, the slot is not given back."""
         segment = self.segments[number]

@@ -200,15 +200,21 @@ class Batches:
         """Make a batch of a BATCH frame."""
         run = self.run
         _, _, buffer, start, end = frame
-        number, slot, rows, flags, step, own_epoch, epoch, size, _ = frames.BATCH_FRAME.unpack_from(buffer, start)
+        number, slot, rows, flags, step, own_epoch, epoch, size, text_size = frames.BATCH_FRAME.unpack_from(buffer, start)
         layout = self.layout
         extents = layout.extents.unpack_from(buffer, start + 48)
         begin = start + 48 + layout.extents.size
         texts = begin + size
         place = bytes(buffer[begin:texts])
         token = bytes(buffer[start : start + 8])
+        read: list[bytes] = []  # the token of a slot that has been copied then
+        if flags & frames.TEXT_BESIDE:
+            read.append(bytes(buffer[texts:end]))
+            packed = session.slots.text(read[0], text_size)
+        else:
+            packed = memoryview(buffer)[texts:end]
         segment, lease, way_back = session.slots.lease(number)
-        batch: Any = layout.batch(lease, segment.address + slot * segment.slot_bytes, rows, extents, memoryview(buffer)[texts:end])
+        batch: Any = layout.batch(lease, segment.address + slot * segment.slot_bytes, rows, extents, packed)
         if self.pins is not None and not flags & frames.ALONE:  # what is used once is not worth pinning
             self.pins.pin(segment)
             session.pins = self.pins
@@ -233,6 +239,7 @@ class Batches:
         channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
         session.slots.leases[token] = way_back
         way_back.token = token
+        session.unwanted += read
         session.taken += 1
         run.clock.batches += 1
         run.hand = hand
