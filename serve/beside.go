@@ -9,11 +9,11 @@ import (
 	"github.com/headrace/headrace/wire"
 )
 
-// beside is memory for what is not in the slots of a session's batches: texts, objects
-// and ragged fields. Sent in the frame, they would be copied into the kernel and out of
-// it.
+// beside is memory for the texts, objects and ragged fields of a session's batches, which
+// their slots have not. Sent in the frame, they would be copied into the kernel and out
+// of it.
 type beside struct {
-	mu     sync.Mutex // the pump reserves, and who hears the client releases
+	mu     sync.Mutex // the pump reserves, and the session's reader releases
 	memory resultMemory
 }
 
@@ -42,8 +42,8 @@ func (b *beside) reserve(ctx context.Context, n int) *arena.Slot {
 	return slot
 }
 
-// put writes a batch's texts into a slot, which becomes the client's, and has the frame say
-// where they are.
+// put writes a batch's texts into a slot, which becomes the client's, and names it in the
+// frame.
 func (b *beside) put(slot *arena.Slot, frame *wire.Batch) error {
 	n := len(frame.AppendText(slot.Bytes()[:0]))
 	frame.Beside = &wire.Beside{Slot: wire.Slot{Segment: slot.Segment(), Slot: slot.Index()}, Bytes: uint32(n)}
@@ -62,7 +62,7 @@ func (b *beside) release(slot wire.Slot) error {
 
 func (b *beside) close() { b.memory.close() }
 
-// release takes back what the client gives back.
+// release takes a slot of either kind back.
 func (s *session) release(slot wire.Slot) error {
 	var err error
 	if slot.Segment >= firstBeside {

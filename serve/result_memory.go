@@ -38,7 +38,7 @@ func (m *resultMemory) reserve(ctx context.Context, n int64) (*arena.Slot, error
 	return p.Reserve(ctx)
 }
 
-// spare is reserve where a pool has a free slot; nil: it has none.
+// spare is reserve if a pool has a free slot; nil: it has none.
 func (m *resultMemory) spare(ctx context.Context, n int64) (*arena.Slot, error) {
 	p, err := m.of(n)
 	if err != nil || p.Stats().Free == 0 {

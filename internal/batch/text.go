@@ -22,8 +22,8 @@ func (t *text) pack(all *sample.Texts) {
 	all.Reset()
 }
 
-// set has a row be some bytes, which are copied: into the batch's own memory where it has
-// one row, as there may be thousands of such batches a second.
+// set copies bytes into a row: of a batch of one row into its own memory, as there may be
+// thousands of such batches a second.
 func (t *text) set(row int, b []byte) {
 	if t.rows > 1 {
 		*t.at(row) = string(b)
@@ -75,8 +75,8 @@ func (t *text) size(rows int) (n int) {
 	return n
 }
 
-// clear empties all rows. Memory is kept for the next ones, but for what was needed for a
-// large one.
+// clear empties all rows. Their memory is kept for the next ones, unless a large one
+// needed it.
 func (t *text) clear() {
 	t.rowValues.clear()
 	t.packed.Reset()
@@ -85,5 +85,5 @@ func (t *text) clear() {
 	}
 }
 
-// mostKept is how much memory a batch of one row keeps.
+// mostKept is the most memory that a batch of one row keeps.
 const mostKept = 1 << 20

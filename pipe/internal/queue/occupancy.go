@@ -111,7 +111,7 @@ func (r *Ring[T]) Stats() observe.QueueStats {
 	return q
 }
 
-// lent is how many messages the consumer has, in whose places none can be put.
+// lent counts the consumer's messages, in whose places none can be put.
 func (r *Ring[T]) lent() int64 {
 	if !r.deferRelease {
 		return 0

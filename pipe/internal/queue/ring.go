@@ -27,7 +27,7 @@ import (
 type Ring[T any] struct {
 	Owner
 	Drop   func(T)
-	Lot    int64            // how many places are made free together while messages are ready: whoever fills them is woken less often
+	Lot    int64            // places that are made free together while messages are ready: their maker is woken less often
 	Budget *failure.Counter // counts the owner's failures by its own policy; nil: the consumer does, by the run's
 
 	cells    atomic.Pointer[cells[T]]

@@ -48,7 +48,7 @@ class Slots:
         segment.spare_descriptor()
 
     def text(self, token: bytes, size: int) -> memoryview:
-        """So many bytes of a slot, which are to be copied before the engine is told its token."""
+        """So many bytes of a slot, to be copied before the engine hears its token."""
         number, slot = frames.SLOT.unpack(token)
         segment = self.segments[number]
         return segment.view(slot, size)
