@@ -157,7 +157,7 @@ func (p *pump) send(ctx context.Context, s *session, stream uint32, b *headrace.
 	for rows, packed := range b.Texts() {
 		frame.Text, frame.Packed = append(frame.Text, rows), append(frame.Packed, wire.Packed{})
 		if packed != nil {
-			frame.Packed[len(frame.Packed)-1] = wire.Packed(*packed)
+			frame.Packed[len(frame.Packed)-1] = wire.Packed{Bytes: packed.Bytes, Ends: packed.Ends, Counted: wire.Counted(packed.Counted)}
 		}
 	}
 	if !pooled {

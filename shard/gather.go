@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"unsafe"
 
 	"github.com/headrace/headrace/sample"
@@ -57,6 +56,14 @@ type Gatherer struct {
 	reals   [groupAtOnce]float64
 	files   filesOf
 	most    int64 // bytes of a sample
+	named   []shardName
+	times   uint64 // that Gather was called
+}
+
+// shardName is the number of a shard's name among those of the keys that are gathered.
+type shardName struct {
+	in uint64 // which call of Gather
+	is uint32
 }
 
 // groupAtOnce is how many numbers are converted at once.
@@ -127,6 +134,7 @@ func (g *Gatherer) Gather(ctx context.Context, samples []int64, into []Target) (
 	if g.r.d.closed {
 		return 0, ErrClosed
 	}
+	g.times++
 	if err := g.fromIndex(samples, into); err != nil {
 		return 0, err
 	}
@@ -372,61 +380,46 @@ func as[T any](b []byte) []T {
 
 // addKeys adds the names of n neighbours.
 func (g *Gatherer) addKeys(to *sample.Texts, in, n int, of *index.Numbers) {
-	if !of.Keyless() {
-		for j := range n {
-			g.addKey(to, in+j, false)
-		}
+	if of.Keyless() {
+		to.Count(g.name(to), int64(in), n)
 		return
 	}
 	for j := range n {
-		if at := len(to.Ends); j == 0 || !addNext(to, at-1) {
-			g.addKey(to, in+j, true)
-		}
+		g.addKey(to, in+j, false)
 	}
 }
 
-// addKey adds the name of a sample for people.
+// addKey adds the name of a sample for people: its key, or that of its shard and a number.
 func (g *Gatherer) addKey(to *sample.Texts, in int, keyless bool) {
 	if keyless || !g.ownKey(to, in) {
-		to.Bytes = append(append(to.Bytes, g.r.d.names[g.at.shard]...), '[')
-		to.Bytes = append(strconv.AppendInt(to.Bytes, int64(in), 10), ']')
+		to.Count(g.name(to), int64(in), 1)
 	}
-	to.End()
 }
 
-// ownKey appends the key of a sample; false: it has none.
+// ownKey adds the key of a sample; false: it has none.
 func (g *Gatherer) ownKey(to *sample.Texts, in int) bool {
 	of, err := g.numbers(g.at.shard)
 	if err != nil {
 		return false
 	}
+	to.Spell()
 	before := len(to.Bytes)
 	if to.Bytes, err = of.index.Key(in, to.Bytes); err == nil && len(to.Bytes) > before {
+		to.End()
 		return true
 	}
 	to.Bytes = to.Bytes[:before]
 	return false
 }
 
-// addNext adds a name with the number after that of the last name; false: it has more
-// digits. Counting in decimals is quicker than writing each number.
-func addNext(to *sample.Texts, last int) bool {
-	from := 0
-	if last > 0 {
-		from = to.Ends[last-1]
+// name returns the number of the shard's name among those of the keys.
+func (g *Gatherer) name(to *sample.Texts) uint32 {
+	if g.named == nil {
+		g.named = make([]shardName, len(g.r.d.shards))
 	}
-	end := to.Ends[last]
-	to.Bytes = append(to.Bytes, to.Bytes[from:end]...)
-	at := len(to.Bytes) - len("0]")
-	for to.Bytes[at] == '9' {
-		to.Bytes[at] = '0'
-		at--
+	it := &g.named[g.at.shard]
+	if it.in != g.times {
+		*it = shardName{g.times, to.Name(g.r.d.names[g.at.shard])}
 	}
-	if to.Bytes[at] == '[' {
-		to.Bytes = to.Bytes[:end]
-		return false
-	}
-	to.Bytes[at]++
-	to.End()
-	return true
+	return it.is
 }

@@ -92,16 +92,19 @@ func TestGathersAreTheSamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, err := reader.Gatherer([]int{0, 1, 2, 3}, 1<<20, nil)
+			g, err := reader.Gatherer([]int{0, 1, 2, 3, shard.Keys}, 1<<20, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, samples := range orders {
-				lists, texts := &sample.Texts{}, &sample.Texts{}
+				lists, texts, keys := &sample.Texts{}, &sample.Texts{}, &sample.Texts{}
 				numbers, fours := make([]byte, 8*len(samples)), make([]byte, 16*len(samples))
-				into := []shard.Target{{Texts: lists}, {Texts: texts}, {Data: numbers}, {Data: fours}}
+				into := []shard.Target{{Texts: lists}, {Texts: texts}, {Data: numbers}, {Data: fours}, {Texts: keys}}
 				if _, err := g.Gather(t.Context(), samples, into); err != nil {
 					t.Fatal(err)
+				}
+				if len(keys.Bytes) > 0 {
+					t.Fatal("names of rows are written")
 				}
 				var p shard.Place
 				for row, i := range samples {
@@ -117,6 +120,9 @@ func TestGathersAreTheSamples(t *testing.T) {
 						if !bytes.Equal(got[k], want[k].Bytes) {
 							t.Fatalf("row %d, sample %d, column %d: %q, want %q", row, i, k, got[k], want[k].Bytes)
 						}
+					}
+					if got, want := string(keys.At(row)), d.Key(i); got != want {
+						t.Fatalf("row %d has the name %q, want %q", row, got, want)
 					}
 				}
 			}

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -38,12 +39,27 @@ type Beside struct {
 	Bytes uint32
 }
 
-// Packed are the texts of all rows of a field, one after the other. Where Ends is nil,
-// the field is in Text.
+// Packed are the texts of all rows of a field, one after the other. If Ends and Until are
+// empty, the field is in Text.
 type Packed struct {
 	Bytes []byte
 	Ends  []int
+	Counted
 }
+
+// Counted are texts such as "clicks.parquet[17]" by runs: a name with numbers that follow
+// each other.
+type Counted struct {
+	Names []string
+	First []int64  // by run, its first number
+	Until []uint32 // how many texts there are up to its end
+	Named []uint32 // which of Names it has
+}
+
+// marksCounted is where the first text of a field would begin, if it were not counted.
+const marksCounted = math.MaxUint32
+
+const countedFixed = 16
 
 const batchFixed = 48
 
@@ -79,9 +95,12 @@ func AppendBatch(dst []byte, b *Batch) []byte {
 // AppendText appends the bytes of the text fields: [Batch.TextSize] of them.
 func (b *Batch) AppendText(dst []byte) []byte {
 	for i, field := range b.Text {
-		if b.isPacked(i) {
+		switch {
+		case b.isCounted(i):
+			dst = appendCounted(dst, &b.Packed[i].Counted)
+		case b.isPacked(i):
 			dst = appendPacked(dst, &b.Packed[i])
-		} else {
+		default:
 			dst = appendText(dst, field)
 		}
 	}
@@ -91,6 +110,10 @@ func (b *Batch) AppendText(dst []byte) []byte {
 // TextSize returns how many bytes the text fields take.
 func (b *Batch) TextSize() (n int) {
 	for i, field := range b.Text {
+		if b.isCounted(i) {
+			n += b.Packed[i].Counted.size()
+			continue
+		}
 		n += 4
 		if b.isPacked(i) {
 			n += 4*len(b.Packed[i].Ends) + len(b.Packed[i].Bytes)
@@ -101,6 +124,10 @@ func (b *Batch) TextSize() (n int) {
 		}
 	}
 	return n
+}
+
+func (b *Batch) isCounted(field int) bool {
+	return field < len(b.Packed) && len(b.Packed[field].Until) > 0
 }
 
 func (b *Batch) isPacked(field int) bool { return field < len(b.Packed) && b.Packed[field].Ends != nil }
@@ -128,9 +155,45 @@ func appendPacked(dst []byte, p *Packed) []byte {
 	return append(dst, p.Bytes...)
 }
 
+func (c *Counted) nameBytes() (n int) {
+	for _, name := range c.Names {
+		n += len(name)
+	}
+	return n
+}
+
+func (c *Counted) size() int { return countedFixed + 16*len(c.First) + 4*len(c.Names) + c.nameBytes() }
+
+func appendCounted(dst []byte, c *Counted) []byte {
+	le := binary.LittleEndian
+	bytes := c.nameBytes()
+	dst = slices.Grow(dst, c.size())
+	for _, n := range [...]int{marksCounted, len(c.First), len(c.Names), bytes} {
+		dst = le.AppendUint32(dst, uint32(n))
+	}
+	for _, n := range c.First {
+		dst = le.AppendUint64(dst, uint64(n))
+	}
+	for _, n := range c.Until {
+		dst = le.AppendUint32(dst, n)
+	}
+	for _, n := range c.Named {
+		dst = le.AppendUint32(dst, n)
+	}
+	end := 0
+	for _, name := range c.Names {
+		end += len(name)
+		dst = le.AppendUint32(dst, uint32(end))
+	}
+	for _, name := range c.Names {
+		dst = append(dst, name...)
+	}
+	return dst
+}
+
 // ParseBatch reads the payload of a BATCH frame that carries the given number of text
-// fields and of extents. The place is not parsed, and is in p. Errors wrap
-// [ErrProtocol].
+// fields and of extents. Fields are in Text, or counted in Packed. The place is not
+// parsed, and is in p. Errors wrap [ErrProtocol].
 func ParseBatch(p []byte, textFields, extents int) (*Batch, error) {
 	if len(p) < batchFixed {
 		return nil, fmt.Errorf("%w: BATCH of %d bytes", ErrProtocol, len(p))
@@ -168,7 +231,17 @@ func ParseBatch(p []byte, textFields, extents int) (*Batch, error) {
 // ParseText reads the bytes of text fields, as [Batch.AppendText] has written them. Errors
 // wrap [ErrProtocol].
 func (b *Batch) ParseText(p []byte, fields int) error {
-	for range fields {
+	for i := range fields {
+		if len(p) >= countedFixed && binary.LittleEndian.Uint32(p) == marksCounted {
+			counted, after, err := parseCounted(p, b.Rows)
+			if err != nil {
+				return err
+			}
+			b.Text, p = append(b.Text, nil), after
+			b.Packed = append(b.Packed, make([]Packed, i+1-len(b.Packed))...)
+			b.Packed[i].Counted = counted
+			continue
+		}
 		field, after, err := parseText(p, b.Rows)
 		if err != nil {
 			return err
@@ -199,4 +272,49 @@ func parseText(p []byte, rows uint32) (field []string, rest []byte, err error) {
 		start = end
 	}
 	return field, text[start:], nil
+}
+
+// parseCounted reads a field of counted texts.
+func parseCounted(p []byte, rows uint32) (c Counted, rest []byte, err error) {
+	le := binary.LittleEndian
+	runs, names, bytes := uint64(le.Uint32(p[4:])), uint64(le.Uint32(p[8:])), uint64(le.Uint32(p[12:]))
+	if rest = p[countedFixed:]; uint64(len(rest)) < 16*runs+4*names+bytes {
+		return c, nil, fmt.Errorf("%w: %d bytes of counted text for %d runs and %d names", ErrProtocol, len(rest), runs, names)
+	}
+
+	for range runs {
+		c.First, rest = append(c.First, int64(le.Uint64(rest))), rest[8:]
+	}
+	last := uint32(0)
+	for range runs {
+		until := le.Uint32(rest)
+		if until <= last || until > rows {
+			return c, nil, fmt.Errorf("%w: a run of counted text ends at %d, after %d, of %d", ErrProtocol, until, last, rows)
+		}
+		c.Until, rest, last = append(c.Until, until), rest[4:], until
+	}
+	if last != rows || rows == 0 {
+		return c, nil, fmt.Errorf("%w: %d counted texts for %d rows", ErrProtocol, last, rows)
+	}
+	for range runs {
+		named := le.Uint32(rest)
+		if uint64(named) >= names {
+			return c, nil, fmt.Errorf("%w: name %d of counted text, of %d", ErrProtocol, named, names)
+		}
+		c.Named, rest = append(c.Named, named), rest[4:]
+	}
+
+	ends, text := rest[:4*names], rest[4*names:]
+	from := uint32(0)
+	for ; len(ends) > 0; ends = ends[4:] {
+		end := le.Uint32(ends)
+		if end < from || uint64(end) > bytes {
+			return c, nil, fmt.Errorf("%w: a name of counted text ends at %d, after %d, of %d", ErrProtocol, end, from, bytes)
+		}
+		c.Names, from = append(c.Names, string(text[from:end])), end
+	}
+	if uint64(from) != bytes {
+		return c, nil, fmt.Errorf("%w: names of counted text have %d bytes, of %d", ErrProtocol, from, bytes)
+	}
+	return c, text[bytes:], nil
 }

@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"flag"
 	"os"
 	"slices"
@@ -72,6 +74,74 @@ func TestBatchRoundTrip(t *testing.T) {
 	})
 }
 
+// drawCounted returns the names of some rows by runs.
+func drawCounted(r *rapid.T, rows uint32) (c Counted) {
+	c.Names = rapid.SliceOfN(rapid.String(), 1, 3).Draw(r, "names")
+	for until := uint32(0); until < rows; {
+		until += rapid.Uint32Range(1, rows-until).Draw(r, "run")
+		c.Until = append(c.Until, until)
+		c.First = append(c.First, rapid.Int64().Draw(r, "first"))
+		c.Named = append(c.Named, uint32(rapid.IntRange(0, len(c.Names)-1).Draw(r, "named")))
+	}
+	return c
+}
+
+// Names that are counted come as they were sent, beside other fields.
+func TestCountedRoundTrip(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		b := drawBatch(r)
+		for i := range b.Text {
+			b.Packed = append(b.Packed, Packed{})
+			if b.Rows > 0 && rapid.Bool().Draw(r, "counted") {
+				b.Text[i], b.Packed[i].Counted = nil, drawCounted(r, b.Rows)
+			}
+		}
+		p := AppendBatch(nil, b)
+		got, err := ParseBatch(p, len(b.Text), len(b.Extents))
+		if err != nil {
+			r.Fatal(err)
+		}
+		got.Packed = append(got.Packed, make([]Packed, len(b.Packed)-len(got.Packed))...)
+		if d := cmp.Diff(b, got, cmpopts.EquateEmpty()); d != "" {
+			r.Fatal(d)
+		}
+	})
+}
+
+// Runs that cannot be are errors of the protocol.
+func TestCountedIsChecked(t *testing.T) {
+	good := func() Counted {
+		return Counted{Names: []string{"a", "bc"}, First: []int64{7, 0}, Until: []uint32{2, 3}, Named: []uint32{0, 1}}
+	}
+	for name, harm := range map[string]func(*Counted){
+		"until":        func(c *Counted) { c.Until[1] = 2 },
+		"beyond":       func(c *Counted) { c.Until[1] = 4 },
+		"too few":      func(c *Counted) { c.First, c.Until, c.Named = c.First[:1], c.Until[:1], c.Named[:1] },
+		"no such name": func(c *Counted) { c.Named[0] = 2 },
+	} {
+		c := good()
+		harm(&c)
+		p := AppendBatch(nil, &Batch{Rows: 3, Text: [][]string{nil}, Packed: []Packed{{Counted: c}}})
+		if _, err := ParseBatch(p, 1, 0); !errors.Is(err, ErrProtocol) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+
+	p := AppendBatch(nil, &Batch{Rows: 3, Text: [][]string{nil}, Packed: []Packed{{Counted: good()}}})
+	names := len(p) - len("abc") - 2*4
+	for at, value := range map[int]byte{names: 9, names + 4: 0, batchFixed + 4: 200} { // ends of names, runs
+		bad := slices.Clone(p)
+		bad[at] = value
+		if _, err := ParseBatch(bad, 1, 0); !errors.Is(err, ErrProtocol) {
+			t.Errorf("%d at %d: %v", value, at, err)
+		}
+	}
+	binary.LittleEndian.PutUint32(p[names+4:], 2) // a byte of the names belongs to none
+	if _, err := ParseBatch(p, 1, 0); !errors.Is(err, ErrProtocol) {
+		t.Errorf("a byte too many: %v", err)
+	}
+}
+
 func TestNextRoundTrip(t *testing.T) {
 	var got Next // used again, as the session does
 	rapid.Check(t, func(r *rapid.T) {
@@ -96,11 +166,15 @@ func TestGolden(t *testing.T) {
 	batch := &Batch{Segment: 1, Slot: 2, Rows: 3, Flags: Unpooled, Step: 4, Epoch: 5, StateEpoch: 6, Extents: []uint32{480, 640},
 		Place: []byte(`{"sources":{"files":{"samples":20,"position":7,"ahead":[[8,9],[11,15]]}}}`),
 		Text:  [][]string{{"a/1.jpg", "", "b/\xff.jpg"}, {"x", "yy", "zzz"}}}
+	counted := &Batch{Segment: 1, Rows: 4, Text: [][]string{nil, {"x", "", "yy", "zzz"}}, Packed: []Packed{{Counted: Counted{
+		Names: []string{"a.parquet", "b/\xff.parquet"}, First: []int64{8, 1 << 40, 0}, Until: []uint32{2, 3, 4}, Named: []uint32{0, 1, 0},
+	}}}}
 	lines := []string{
 		"header " + hex.EncodeToString(AppendHeader(nil, Header{Length: 0x01020304, Kind: KindBatch, Stream: 5, Seq: 6})),
 		"segment " + hex.EncodeToString(AppendSegment(nil, Segment{ID: 1, Slots: 5, SlotBytes: 4096, Bytes: 20480})),
 		"next " + hex.EncodeToString(AppendNext(nil, Next{Taken: 2, Waiting: true, Released: []Slot{{1, 2}, {3, 4}}})),
 		"batch " + hex.EncodeToString(AppendBatch(nil, batch)),
+		"counted " + hex.EncodeToString(AppendBatch(nil, counted)),
 	}
 	got := strings.Join(lines, "\n") + "\n"
 	if *rewrite {
@@ -119,6 +193,9 @@ func TestGolden(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add(AppendBatch(nil, &Batch{Rows: 2, Place: []byte("{}"), Text: [][]string{{"a", "b"}}}), 1)
+	f.Add(AppendBatch(nil, &Batch{Rows: 2, Text: [][]string{nil}, Packed: []Packed{{Counted: Counted{
+		Names: []string{"a"}, First: []int64{5}, Until: []uint32{2}, Named: []uint32{0},
+	}}}}), 1)
 	f.Add(AppendBatch(nil, &Batch{Rows: 2, Extents: []uint32{7, 8}}), -2)
 	f.Add(AppendBatch(nil, &Batch{Rows: 2, Beside: &Beside{Slot{1 << 31, 2}, 30}}), 1)
 	f.Add(AppendNext(nil, Next{Released: []Slot{{1, 2}}}), 0)

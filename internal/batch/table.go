@@ -262,6 +262,7 @@ func (t *Table) compute(g *columns, rows int) error {
 func valuesOf(c *tableColumn, m *columnMemory, is sample.Type) column.Values {
 	switch {
 	case is.Kind == sample.Text:
+		m.texts.Spell()
 		return column.Values{Texts: m.texts}
 	case c.beside:
 		return column.Values{Data: m.texts.Bytes}

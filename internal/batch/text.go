@@ -34,15 +34,13 @@ func (t *text) set(row int, b []byte) {
 }
 
 // copy sets all rows to those of another field, which are packed.
-func (t *text) copy(of *text) {
-	t.packed.Bytes = append(t.packed.Bytes[:0], of.packed.Bytes...)
-	t.packed.Ends = append(t.packed.Ends[:0], of.packed.Ends...)
-}
+func (t *text) copy(of *text) { t.packed.Set(&of.packed) }
 
 // unpack has a string for each row. One has the bytes of all of them.
 func (t *text) unpack() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.packed.Spell()
 	whole, from := string(t.packed.Bytes), 0
 	for row, end := range t.packed.Ends {
 		*t.at(row) = whole[from:end]
@@ -67,7 +65,7 @@ func (t *text) take(row int, of *text, from int) {
 // size returns how many bytes the first rows have.
 func (t *text) size(rows int) (n int) {
 	if t.packed.Len() > 0 {
-		return len(t.packed.Bytes)
+		return t.packed.Size()
 	}
 	for _, s := range t.rowValues.first(rows) {
 		n += len(s)

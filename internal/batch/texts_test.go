@@ -67,3 +67,23 @@ func TestBytesOfOneRow(t *testing.T) {
 		t.Errorf("a row takes %v allocations", n)
 	}
 }
+
+// Names that are counted come to rows, and to the rows of a copy.
+func TestCountedTextsOfAColumn(t *testing.T) {
+	all := &sample.Texts{}
+	name := all.Name("a.csv")
+	all.Count(name, 8, 3)
+	all.Count(name, 0, 1)
+	want := []string{"a.csv[8]", "a.csv[9]", "a.csv[10]", "a.csv[0]"}
+	one, two := newText(4), newText(4)
+	one.pack(all)
+	two.copy(one)
+	if n := one.size(4); n != one.packed.Size() || all.Len() > 0 {
+		t.Errorf("%d bytes, and %d texts are left", n, all.Len())
+	}
+	for _, of := range []*text{one, two} {
+		if got := of.first(4); !slices.Equal(got, want) {
+			t.Errorf("rows are %q", got)
+		}
+	}
+}

@@ -127,6 +127,10 @@ class Layout:
         """Add texts and objects. Arrays in these have their own memory."""
         offsets = Struct(f"<{rows + 1}I")
         for name in self._beside:
+            if texts.is_counted(packed):  # no other field is
+                batch[name] = counted = texts.Texts(bytes(packed), rows)
+                packed = packed[counted.end() :]
+                continue
             ends = offsets.unpack_from(packed)
             values = packed[offsets.size : offsets.size + ends[-1]]
             if name in self._ragged:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from struct import Struct
@@ -11,6 +12,8 @@ from ..errors import NoSuchRow
 
 _PAIR = Struct("<II")
 _ONE = Struct("<I")
+_COUNTED = Struct("<4I")  # the mark, then how many runs, names, and bytes of names
+_MARK = (2**32 - 1,)
 
 
 class Texts(Sequence[str]):
@@ -20,7 +23,7 @@ class Texts(Sequence[str]):
     returns the original bytes. `Texts(["a", "b"])` makes one, as frameworks do that rebuild batches.
     """
 
-    __slots__ = ("_packed", "_rows", "_start", "_text")
+    __slots__ = ("_counted", "_packed", "_rows", "_start", "_text")
 
     def __init__(self, packed: bytes | Iterable[str], rows: int = 0, start: int = 0) -> None:
         if not isinstance(packed, bytes):
@@ -29,9 +32,12 @@ class Texts(Sequence[str]):
         self._rows = rows
         self._start = start
         self._text = start + 4 * (rows + 1)
+        self._counted = Counted(packed, start) if rows and is_counted(packed, start) else None
 
-    def _end(self) -> int:
+    def end(self) -> int:
         """Where the next field starts in the packed bytes."""
+        if self._counted is not None:
+            return self._counted.end
         (size,) = _ONE.unpack_from(self._packed, self._start + 4 * self._rows)
         return self._text + int(size)
 
@@ -55,6 +61,8 @@ class Texts(Sequence[str]):
         return self._at(i)
 
     def _at(self, i: int) -> str:
+        if self._counted is not None:
+            return self._counted.at(i)
         begin, end = _PAIR.unpack_from(self._packed, self._start + 4 * i)
         return self._packed[self._text + begin : self._text + end].decode("utf-8", "surrogateescape")
 
@@ -73,10 +81,40 @@ class Texts(Sequence[str]):
         return f"<{self._rows} texts: {shown}{', …' if self._rows > 3 else ''}>"
 
     def __reduce__(self) -> tuple[type[Texts], tuple[bytes, int]]:
-        return Texts, (self._packed[self._start : self._end()], self._rows)
+        return Texts, (self._packed[self._start : self.end()], self._rows)
 
 
 Texts.__module__ = "headrace"
+
+
+class Counted:
+    """Names of rows such as `clicks.parquet[17]` by runs, a name and numbers that follow each other. None is text until you ask for it."""
+
+    __slots__ = ("_ends", "_first", "_named", "_names", "_until", "end")
+
+    def __init__(self, packed: bytes, start: int) -> None:
+        _, runs, names, size = _COUNTED.unpack_from(packed, start)
+        view = memoryview(packed)[start + _COUNTED.size :]
+        self._first = view[: 8 * runs].cast("q")  # by run, its first number
+        self._until = view[8 * runs : 12 * runs].cast("I")  # how many rows there are up to its end
+        self._named = view[12 * runs : 16 * runs].cast("I")  # its name
+        view = view[16 * runs :]
+        self._ends = view[: 4 * names].cast("I")
+        self._names = view[4 * names : 4 * names + size]
+        self.end = start + _COUNTED.size + 16 * runs + 4 * names + size
+
+    def at(self, row: int) -> str:
+        """The name of a row."""
+        run = bisect_right(self._until, row)
+        name = self._named[run]
+        text = self._names[self._ends[name - 1] if name else 0 : self._ends[name]]
+        begin = self._until[run - 1] if run else 0
+        return f"{str(text, 'utf-8', 'surrogateescape')}[{self._first[run] + row - begin}]"
+
+
+def is_counted(packed: bytes | memoryview, start: int = 0) -> bool:
+    """Whether the field that begins there has names by runs."""
+    return _ONE.unpack_from(packed, start) == _MARK
 
 
 def _pack(texts: Iterable[str]) -> tuple[bytes, int]:
@@ -90,5 +128,5 @@ def split(packed: bytes, rows: int, fields: int) -> list[Texts]:
     """A batch's text fields, at least one, from the end of its BATCH frame (docs/protocol.md)."""
     texts = [Texts(packed, rows)]
     while len(texts) < fields:
-        texts.append(Texts(packed, rows, texts[-1]._end()))
+        texts.append(Texts(packed, rows, texts[-1].end()))
     return texts
