@@ -336,7 +336,11 @@ func (d *Dataset) mayBeJSON(part string) bool {
 }
 
 func (d *Dataset) unknown(schema sample.Schema, name string) error {
-	names := append(schema.Names(), keyField)
+	names := schema.Names()
+	if len(d.index.Numbers) > 0 { // which are not among the others, as they are in the file
+		slices.Sort(names)
+	}
+	names = append(names, keyField)
 	if near := words.Nearest(name, names); near != "" {
 		return fmt.Errorf("%w: %q; did you mean %q? The samples have %s", ErrNoField, name, near, words.List(names))
 	}

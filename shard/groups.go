@@ -2,6 +2,7 @@ package shard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sort"
 
@@ -54,6 +55,18 @@ func (d *Dataset) Groups(ctx context.Context, column string, most int64) (*Group
 	return all, nil
 }
 
+// noGroup is the error of values that are read from a sample on. For null there is no
+// other value here.
+func (g *Gatherer) noGroup(err error, from int64) error {
+	bad := (*RowError)(nil)
+	if !errors.Is(err, ErrNoValue) || !errors.As(err, &bad) {
+		return err
+	}
+	shard, in := g.r.d.Place(from + int64(bad.Row))
+	return fmt.Errorf("%w: %q has no value (null)\nin %s, sample %d: each row needs one that says which group it is in, so write the file again",
+		ErrUnsupported, g.r.columns[0].From, shard, in)
+}
+
 // valuesAtOnce values of a column are looked at together.
 const valuesAtOnce = 4096
 
@@ -87,7 +100,7 @@ func eachValue(ctx context.Context, of *Gatherer, first, n int64, do func(i int6
 			target.Texts.Reset()
 		}
 		if _, err := of.Gather(ctx, some, []Target{target}); err != nil {
-			return err
+			return of.noGroup(err, from)
 		}
 		begin := 0
 		for k := range some {

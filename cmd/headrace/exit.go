@@ -97,7 +97,10 @@ func remedied(err error) string {
 	if len(lines) > 1 && strings.HasPrefix(last, "in ") && strings.Contains(last, ", sample ") { // of a shard
 		last = lines[len(lines)-2]
 	}
-	if errors.Is(err, headrace.ErrTooManyLost) || !strings.HasPrefix(last, "  in ") {
+	switch {
+	case errors.Is(err, headrace.ErrTooManyLost):
+		return text + "\n  --max-errors allows more than 1 % of the samples, at least 10"
+	case !strings.HasPrefix(last, "  in "):
 		return text
 	}
 	return text + "\n  --on-error skip leaves such samples out"

@@ -189,12 +189,12 @@ def test_nothing_is_left_out_without_a_word(suffix, first):
         "null": (pa.array([0, None]), r'no value \(null\): "label": in 1 of 4 samples, as in sample 1 of bad'),
         "decimals": (
             pa.array([1, 2]).cast(pa.decimal128(21, 2)),
-            '"label": it is text decimal128.21, 2. in some shards, and int64 in others\\nto read',
+            '"label": it is text decimal128.21, 2. in bad.*, and int64 in good.*\\nto read',
         ),
         "another type": (pa.array([1, 2], pa.int32()), '"label": it is int(64|32) in .*, and int(32|64) in'),
-        "text": (pa.array(["a", "b"]), '"label": it is text in some shards, and int64 in others'),
+        "text": (pa.array(["a", "b"]), '"label": it is text in bad.*, and int64 in good'),
         "all null": (pa.array([None, None], pa.int64()), '"label": in 2 of 4 samples'),
-        "another width": (pa.array([[1], [2]], pa.list_(pa.int32())), r'"label": it is int32 \[\?\] in some shards'),
+        "another width": (pa.array([[1], [2]], pa.list_(pa.int32())), r'"label": it is int32 \[\?\] in bad.*, and int64 in good'),
     }
     for what, (label, says) in bad.items():
         write("bad" + suffix, bytes=image, label=label)

@@ -114,8 +114,10 @@ def test_keys_that_are_null_or_floats():
     of = hr.read("events.parquet", fields={"n": "n", "item": ("item", None, -1)}, lookup={"item": "items.parquet"})
     assert [int(row["x"]) for row in rows_of(of.batch(3))] == [10, 0, 20]
     of = hr.read("events.parquet", fields=["n", "real"], lookup={"real": {"from": "items.parquet", "key": "item"}})
-    with pytest.raises(RecipeError, match=r'"real" is float64: a key is a whole number or text'):
+    with pytest.raises(RecipeError, match=r'"real" is float64: a key is .* text; whole .* by fields={"real": \("real", "int64"\)}'):
         of.batch(3).loader()
+    with pytest.raises(RecipeError, match=r'"real" is float64: a key is .* text; write the column "real" of events.parquet again as int64'):
+        hr.read("items.parquet", lookup={"item": {"from": "events.parquet", "key": "real", "fields": ["n"]}}).batch(3).loader()
     of = hr.read("events.parquet", fields={"n": "n", "real": ("real", "int64")}, lookup={"real": {"from": "items.parquet", "key": "item"}})
     with pytest.raises(SampleError, match=r"(?s)real.*sample 1"), of.batch(3).loader(epochs=1) as loader:
         list(loader)

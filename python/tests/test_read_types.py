@@ -298,7 +298,7 @@ def test_files_that_differ(form):
     ints, texts = pa.array([1, 2], pa.int32()), pa.array(["a", "b"])
     ms, us = pa.array([1, 2], pa.timestamp("ms")), pa.array([1, 2], pa.timestamp("us"))
     for a, b, said in (
-        (ints, texts, "it is text in some shards, and int32 in others"),
+        (ints, texts, f"it is text in 1.{form}, and int32 in 0.{form}"),
         (ms, us, f"it is int64 timestamp\\[ms\\] in 0.{form}, and int64 timestamp\\[us\\] in 1.{form}"),
         (
             pa.array([1], pa.decimal128(9, 2)),

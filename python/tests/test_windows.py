@@ -256,7 +256,10 @@ NOT = [
     ({"window": {"x": [0]}, "time": "back"}, 'time cannot be used: not supported: "back" goes back in time'),
     ({"window": {"x": [0]}, "time": "none"}, 'time cannot be used: not supported: "none" has no value (null)\nin a.parquet, sample 1'),
     ({"window": {"x": [0]}, "time": "nan"}, 'time cannot be used: not supported: "nan" is NaN\nin a.parquet, sample 0: each needs a time'),
-    ({"window": {"x": [0]}, "group": "none"}, "group cannot be used: field"),
+    (
+        {"window": {"x": [0]}, "group": "none"},
+        'group cannot be used: not supported: "none" has no value (null)\nin a.parquet, sample 1: each row needs one that',
+    ),
     ({"window": {"x": [0]}, "group": "list"}, 'group cannot be used: not supported: "list" is'),
     ({"window": {"x": [0]}, "time": "yes"}, "times are numbers or timestamps"),
     ({"window": {"list": [0]}, "fields": ["list"]}, 'window has "list", which is int64 [?]: only numbers and arrays of one shape'),

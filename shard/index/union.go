@@ -15,7 +15,7 @@ type union struct {
 	at      [2]map[string]int // places in fields and in numbers, of which there may be ten thousand
 	refused map[string]string
 	mixed   map[string]string
-	in      map[string]string // of a field, the shard that its type is of
+	in      [2]map[string]string // of a field, the shard that its type is of
 }
 
 const (
@@ -46,20 +46,20 @@ func (u *union) add(s *Segment, shard string) {
 
 // join adds a shard's field to those of the shards before it.
 func (u *union) join(which int, all []Field, f Field, shard string) []Field {
-	if u.in == nil {
-		u.in, u.at = map[string]string{}, [2]map[string]int{{}, {}}
+	if u.at[which] == nil {
+		u.in[which], u.at[which] = map[string]string{}, map[string]int{}
 	}
 	i, known := u.at[which][f.Name]
 	if !known {
-		u.in[f.Name], u.at[which][f.Name] = shard, len(all)
+		u.in[which][f.Name], u.at[which][f.Name] = shard, len(all)
 		return append(all, f)
 	}
 	k := &all[i]
 	switch t, ok := common(k, &f); {
 	case !ok && k.Type != nil && f.Type != nil:
-		u.mix(f.Name, fmt.Sprintf("it is %v in %s, and %v in %s", *k.Type, u.in[f.Name], *f.Type, shard))
+		u.mix(f.Name, fmt.Sprintf("it is %v in %s, and %v in %s", *k.Type, u.in[which][f.Name], *f.Type, shard))
 	case ok && k.Samples == 0 && f.Samples > 0:
-		u.in[f.Name] = shard
+		u.in[which][f.Name] = shard
 		k.Type = t
 	default:
 		k.Type = t
@@ -85,7 +85,7 @@ func (u *union) bothKinds() {
 			continue
 		}
 		if u.fields[i].Samples > 0 && n.Samples > 0 {
-			u.mix(n.Name, fmt.Sprintf("it is %v in some shards, and %v in others", *u.fields[i].Type, *n.Type))
+			u.mix(n.Name, fmt.Sprintf("it is %v in %s, and %v in %s", *u.fields[i].Type, u.in[ofParts][n.Name], *n.Type, u.in[ofNumbers][n.Name]))
 		}
 	}
 }

@@ -73,7 +73,11 @@ func appendNumber(dst []byte, d tensor.DType, text []byte) ([]byte, error) {
 var errTooLarge = errors.New("is too large for")
 
 func notThat(d tensor.DType, text []byte) error {
-	return fmt.Errorf("%.40q is not valid as %v; give the field's type, such as float64", text, d)
+	is := "str"
+	if _, err := strconv.ParseFloat(string(text), 64); err == nil {
+		is = "float64"
+	}
+	return fmt.Errorf("%.40q is not valid as %v; give the field's type, such as %s", text, d, is)
 }
 
 func appendLow(dst []byte, v uint64, size int) []byte {

@@ -31,6 +31,9 @@ func (t *Table) Join(ctx context.Context, set *shard.Dataset, key shard.Column, 
 	is := r.Types()[0]
 	as, err := keyType(key.From, is)
 	if err != nil {
+		if isNumber := is.Kind == sample.Tensor && len(is.Shape) == 0; isNumber {
+			err = fmt.Errorf("%w; whole numbers in floats are read as such by fields={%q: (%q, \"int64\")}", err, key.From, key.From)
+		}
 		return nil, err
 	}
 	apart := is.Logical != nil && t.key.Logical != nil && is.Kind == sample.Tensor && !is.Logical.Equal(t.key.Logical)

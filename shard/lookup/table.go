@@ -49,7 +49,7 @@ func Read(ctx context.Context, set *shard.Dataset, key shard.Column, columns []s
 	}
 	t.key = by.Types()[0]
 	if key.Type, err = keyType(key.From, t.key); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w; write the column %q of %s again as int64", err, key.From, t.name)
 	}
 
 	r, err := set.Select(ctx, append([]shard.Column{key}, columns...)...)
@@ -80,8 +80,7 @@ func keyType(name string, is sample.Type) (sample.Type, error) {
 	case is.Kind == sample.Tensor && len(is.Shape) == 0 && isWhole(is.DType):
 		return sample.TensorType(tensor.Int64), nil
 	}
-	return is, fmt.Errorf("%w: %q is %v: a key is a whole number or text; "+
-		"whole numbers in floats are read as such by fields={%q: (%q, \"int64\")}", shard.ErrUnsupported, name, is, name, name)
+	return is, fmt.Errorf("%w: %q is %v: a key is a whole number or text", shard.ErrUnsupported, name, is)
 }
 
 func isWhole(d tensor.DType) bool {

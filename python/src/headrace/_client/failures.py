@@ -46,6 +46,8 @@ def _remedied(code: str, message: str) -> str:
         lines.pop()
     if code == "sample" and lines[-1].startswith("  in "):
         message += '\n  .loader(on_error="skip") leaves such samples out, and lists them in loader.errors'
+    if code == "budget":
+        message += "\n  loader.errors lists them; max_errors= allows more than 1 % of the samples, at least 10"
     return message
 
 
