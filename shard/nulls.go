@@ -172,13 +172,28 @@ func (r *Reader) value(p *Place, k int, buf []byte) error {
 // Null returns the value of a column that samples without one have: of arrays, that of
 // each number.
 func (r *Reader) Null(k int) (Value, error) {
-	switch c := &r.columns[k]; {
-	case c.filled:
-		return c.null, nil
-	case c.Type.Kind == sample.Tensor && isFloat(c.Type.DType):
-		b, err := appendNull(nil, c.Type.DType)
-		return Value{Bytes: b}, err
-	default:
-		return Value{}, c.needsOne()
+	return r.columns[k].valueOfNull()
+}
+
+// NullValue returns the value that rows without one have in a column whose type is known, as
+// that of a Reader does.
+func (c Column) NullValue() (Value, error) {
+	k := column{Column: c}
+	if c.Null != nil {
+		if err := k.fill(*c.Null); err != nil {
+			return Value{}, err
+		}
 	}
+	return k.valueOfNull()
+}
+
+func (k *column) valueOfNull() (Value, error) {
+	switch {
+	case k.filled:
+		return k.null, nil
+	case k.Type.Kind == sample.Tensor && isFloat(k.Type.DType):
+		b, err := appendNull(nil, k.Type.DType)
+		return Value{Bytes: b}, err
+	}
+	return Value{}, k.needsOne()
 }

@@ -236,6 +236,9 @@ func (d drawer) known(t *rapid.T, typ reflect.Type, steps int) any {
 				l.Fields = fieldsFrom(t, some(1, 3))
 			}
 			l.Missing = rapid.SampledFrom([]string{"", "null"}).Draw(t, "missing")
+			if rapid.IntRange(0, 3).Draw(t, "given") == 0 {
+				l.From, l.Columns = "", recipe.Columns{recipe.ColumnOf("id", []int64{3, 1}), recipe.ColumnOf("title", []string{"a", "b"})}
+			}
 			return l
 		}))
 	case []input.Pair:

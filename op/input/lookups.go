@@ -1,12 +1,14 @@
 package input
 
 import (
+	"errors"
 	"reflect"
 
 	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/jsonschema"
 	"github.com/headrace/headrace/internal/rawjson"
 	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
 )
 
 // Lookups are small tables that are joined by key. In JSON they are an object.
@@ -16,9 +18,10 @@ type Lookups []Lookup
 type Lookup struct {
 	Field   string
 	From    recipe.Path
-	Key     string     // the table's column; "": it is called as the field
-	Fields  FieldsFrom // nil: all but the key
-	Missing string     // what a key does that the table does not have
+	Columns recipe.Columns // instead of From: the table itself
+	Key     string         // the table's column; "": it is called as the field
+	Fields  FieldsFrom     // nil: all but the key
+	Missing string         // what a key does that the table does not have
 }
 
 // asNull has samples without a row be as if the table had nulls.
@@ -43,16 +46,42 @@ func (all Lookups) Check() error {
 }
 
 func (l *Lookup) check() error {
-	if l.From == "" {
+	switch {
+	case l.Columns != nil && l.From != "":
+		return recipe.Wrong("columns", "is given beside from, which is the table in a file: give one of them")
+	case l.Columns != nil:
+		if err := l.checkColumns(); err != nil {
+			return err
+		}
+	case l.From == "":
 		return argument.Given("from", false)
-	}
-	if err := l.From.Check(); err != nil {
-		return recipe.Wrong("from", "%w", err)
+	default:
+		if err := l.From.Check(); err != nil {
+			return recipe.Wrong("from", "%w", err)
+		}
 	}
 	if l.Missing != "" && l.Missing != asNull {
 		return recipe.Wrong("missing", "is %q: must be %q, or left out", l.Missing, asNull)
 	}
 	return l.Fields.Check()
+}
+
+// checkColumns returns an error if the columns are not a table with a key.
+func (l *Lookup) checkColumns() error {
+	rows := -1
+	for i := range l.Columns {
+		c := &l.Columns[i]
+		switch {
+		case rows < 0:
+			rows = c.Len()
+		case c.Len() != rows:
+			return recipe.Wrong("columns", "has %d values of %q, and %d of %q: give equally many", c.Len(), c.Name, rows, l.Columns[0].Name)
+		}
+		if t := c.Type(); t.Kind == sample.Tensor && !t.Fixed() {
+			return recipe.Wrong("columns", "has %q, which is %v: arrays have one shape", c.Name, t)
+		}
+	}
+	return errors.Join(l.Columns.Check(rows, nil)...)
 }
 
 // Takes implements [recipe.Taker].
@@ -62,8 +91,9 @@ func (*Lookups) Takes() string { return `an object like {"item": "items.parquet"
 func (*Lookups) JSONSchema() map[string]any {
 	file := jsonschema.Of(reflect.TypeFor[recipe.Path]())
 	text := jsonschema.OrVariable(jsonschema.Scalar("string"))
-	table := map[string]any{"type": "object", "required": []any{"from"}, "additionalProperties": false, "properties": map[string]any{
-		"from": file, "key": text, "fields": new(FieldsFrom).JSONSchema(),
+	oneOf := []any{map[string]any{"required": []any{"from"}}, map[string]any{"required": []any{"columns"}}}
+	table := map[string]any{"type": "object", "oneOf": oneOf, "additionalProperties": false, "properties": map[string]any{
+		"from": file, "columns": new(recipe.Columns).JSONSchema(), "key": text, "fields": new(FieldsFrom).JSONSchema(),
 		"missing": map[string]any{"enum": []any{asNull}}}}
 	return map[string]any{"type": "object", "minProperties": 1,
 		"additionalProperties": map[string]any{"anyOf": []any{file, table}}}
@@ -77,15 +107,21 @@ func (all Lookups) MarshalJSON() ([]byte, error) {
 			b = append(b, ',')
 		}
 		from, err := l.From.MarshalJSON()
+		word := "from"
+		if l.Columns != nil {
+			word = "columns"
+			from, err = l.Columns.MarshalJSON()
+		}
 		if err != nil {
 			return nil, err
 		}
 		b = append(rawjson.AppendQuote(b, l.Field), ':')
-		if l.Key == "" && l.Fields == nil && l.Missing == "" {
+		if l.Key == "" && l.Fields == nil && l.Missing == "" && l.Columns == nil {
 			b = append(b, from...)
 			continue
 		}
-		b = append(append(b, `{"from":`...), from...)
+		b = append(rawjson.AppendQuote(append(b, '{'), word), ':')
+		b = append(b, from...)
 		if l.Key != "" {
 			b = rawjson.AppendQuote(append(b, `,"key":`...), l.Key)
 		}
@@ -150,6 +186,9 @@ func (l *Lookup) read(v rawjson.Value) error {
 				return rawjson.ErrKind
 			}
 			err = l.From.UnmarshalJSON(member)
+		case "columns":
+			l.Columns = recipe.Columns{}
+			err = l.Columns.UnmarshalJSON(member)
 		case "key":
 			l.Key, err = text(member)
 		case "fields":

@@ -123,7 +123,88 @@ def test_keys_that_are_null_or_floats():
         list(loader)
 
 
+GIVEN = {
+    "dict of arrays": lambda table: {name: column.to_numpy() for name, column in table.items()},
+    "dict of lists": lambda table: {name: column.tolist() for name, column in table.items()},
+    "pandas": lambda table: table,
+    "pyarrow": pa.Table.from_pandas,
+}
+
+
+@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize("given", GIVEN)
+def test_tables_in_memory(given, text):
+    """They give what the same table in a file gives."""
+    r = random.Random(7)
+    numbers = r.sample(range(-700, 700), 500)
+    table = pd.DataFrame({
+        "item": [f"item {k}" for k in numbers] if text else numbers, "price": [r.uniform(0, 9) for _ in numbers],
+        "stock": np.array([r.randint(0, 9) for _ in numbers], np.int16), "title": [r.choice(["", "a", "ä" * 50]) for _ in numbers],
+        "sold": [r.random() < 0.5 for _ in numbers],
+    })  # fmt: skip
+    keys = r.choices(list(table["item"]), k=100)
+    write(events={"n": range(100), "item": keys})
+    table.to_parquet("items.parquet")
+    for policy in ({}, {"on_error": "replace"}):
+        for how in ({}, {"key": "item", "fields": {"price": "price", "t": "title"}}):
+            of = [hr.read("events.parquet", lookup={"item": {"from": one, **how}}) for one in ("items.parquet", GIVEN[given](table))]
+            a, b = (list(rows_of(p.shuffle(seed=1).batch(7), **policy)) for p in of)
+            assert a == b
+    whole = hr.read("events.parquet", lookup={"item": GIVEN[given](table)}).batch(100)
+    with whole.loader(epochs=1) as loader:
+        (batch,) = loader
+    assert list(batch["title"]) == table.set_index("item")["title"].loc[keys].tolist()
+
+
+def test_a_table_in_memory_without_a_row():
+    write(events={"n": range(3), "item": [4, 9, 5]})
+    vectors = np.arange(6, dtype=np.float32).reshape(2, 3)
+    table = {"id": np.array([5, 4], np.int32), "v": vectors, "kind": [7, 8], "name": ["a", "b"]}
+    fields = {"v": "v", "kind": ("kind", None, -1), "name": ("name", None, ""), "gone": ("kind", "is_null")}
+    lookup = {"item": {"from": table, "key": "id", "fields": fields, "missing": "null"}}
+    with hr.read("events.parquet", lookup=lookup).batch(3).loader(epochs=1) as loader:
+        (batch,) = loader
+    np.testing.assert_array_equal(batch["v"], [vectors[1], [np.nan] * 3, vectors[0]])
+    assert batch["kind"].tolist() == [8, -1, 7]
+    assert list(batch["name"]) == ["b", "", "a"]
+    assert batch["gone"].tolist() == [False, True, False]
+    with (
+        hr.read("events.parquet", lookup={"item": {"from": table, "key": "id"}}).batch(3).loader(epochs=1) as loader,
+        pytest.raises(SampleError, match=r"(?s)events.parquet\[1\].*9"),
+    ):
+        list(loader)
+
+
+def test_a_state_knows_its_table_in_memory():
+    write(events={"n": range(8), "item": [1, 2] * 4})
+    of = [hr.read("events.parquet", lookup={"item": {"item": [1, 2], "price": [1.5, last]}}).batch(2) for last in (2.5, 2.5, 9.5)]
+    with of[0].loader(epochs=1) as loader:
+        rest = [batch["price"].tolist() for batch in loader if batch["n"][0] > 0 or not (state := loader.state_dict())]
+    with of[1].loader(epochs=1) as loader:
+        loader.load_state_dict(state)
+        assert [batch["price"].tolist() for batch in loader] == rest
+    with of[2].loader(epochs=1) as loader, pytest.raises(StateMismatch):
+        loader.load_state_dict(state)
+    assert len(str(state)) < 2000
+
+
 NOT = [
+    ({"lookup": {"item": {"item": [1, 2, 1], "x": [1, 2, 3]}}}, "two rows have the same key, 1:\nrow 0 of the table\nrow 2 of the table"),
+    ({"lookup": {"item": {"item": [1, 2], "x": [1]}}}, "has 1 values of 'x' for 'item', and 2 of 'item': give equally many"),
+    ({"lookup": {"item": {"id": [1, 2], "x": [1, 2]}}}, 'unknown column "item": the columns are id, x: name that with the keys'),
+    ({"lookup": {"item": {"item": [1.0, 2.0], "x": [1, 2]}}}, '"item" is float64: a key is a whole number or text'),
+    ({"lookup": {"item": {"item": ["a", "b"], "x": [1, 2]}}}, 'keys "item" are int64, and those of the table are text'),
+    ({"lookup": {"item": {"item": [1, 2], "name": ["a", "b"]}}}, 'of "item" has "name", and there is such a field already'),
+    ({"lookup": {"item": {"item": [1, 2], "x": [[1], [2, 3]]}}}, "'x' for 'item', whose arrays differ in shape"),
+    ({"lookup": {"item": {"item": [1, 2], "x": [1.0, float("nan")]}}}, "with a missing value, or no finite number"),
+    ({"lookup": {"item": {"item": [1, 2], "x": ["a", None]}}}, "with None as value 1, and text before or after it"),
+    ({"lookup": {"item": {"item": [1, 2], "x": [None, {}]}}}, "with None as value 0"),
+    ({"lookup": {"item": {"from": {"item": [1, 2], "x": [1, 2]}, "missing": "null"}}}, "give the value for null"),
+    (
+        {"lookup": {"item": {"from": {"item": [1, 2], "x": [1, 2]}, "fields": {"x": ("x", "float32")}}}},
+        'field "x": it is int64, and float32 is asked for: convert the array that you give',
+    ),
+    ({"lookup": {"item": {"from": {"item": [1, 2], "x": [1, 2]}, "fields": ["y"]}}}, 'unknown column "y"'),
     ({"lookup": {"item": "twice.parquet"}}, "two rows have the same key, 1:\ntwice.parquet, row 0\ntwice.parquet, row 2"),
     ({"lookup": {"item": "nothing.parquet"}}, "nothing.parquet"),
     ({"lookup": {"item": "events.parquet"}}, 'of "item" has "name", and there is such a field already'),
@@ -136,7 +217,7 @@ NOT = [
     ({"lookup": {"item": "lists.parquet"}}, '"l" is int64 [?]: a column that is looked up has text, bytes, numbers or arrays of one shape'),
     ({"lookup": {"item": {"from": "nulls.parquet", "fields": ["x"]}}}, "null"),
     ({"lookup": ["items.parquet"]}, "must be tables by field, as in {'item': 'items.parquet'}"),
-    ({"lookup": {"item": 3}}, "must be the path of a table, or"),
+    ({"lookup": {"item": 3}}, "must be the path of a table, arrays by column, or"),
     ({"lookup": {"item": {"from": "items.parquet", "on": "id"}}}, "must be from, key, fields or missing"),
     ({"lookup": {"item": {"from": "items.parquet", "key": 3}}}, "must be text"),
     ({"lookup": {3: "items.parquet"}}, "must be names of fields"),

@@ -162,16 +162,21 @@ func (t *Table) addNulls(r *shard.Reader, columns []shard.Column, rows int) erro
 		if err != nil {
 			return fmt.Errorf("field %q: %w", columns[k].From, err)
 		}
-		if v.size == 0 {
-			v.add(null.Bytes)
-			continue
-		}
-		for n := 0; n < v.size; n += len(null.Bytes) { // of an array, each number
-			v.data = append(v.data, null.Bytes...)
-		}
+		v.addNull(null.Bytes)
 	}
 	t.unknown = rows
 	return nil
+}
+
+// addNull appends a row without a value.
+func (v *values) addNull(null []byte) {
+	if v.size == 0 {
+		v.add(null)
+		return
+	}
+	for n := 0; n < v.size; n += len(null) { // of an array, each number
+		v.data = append(v.data, null...)
+	}
 }
 
 func (v *values) add(text []byte) {

@@ -120,7 +120,7 @@ def read(
     window: Mapping[str, Iterable[float]] | None = None,
     group: str | None = None,
     time: str | None = None,
-    lookup: Mapping[str, str | os.PathLike[str] | Mapping[str, Any]] | None = None,
+    lookup: Mapping[str, Any] | None = None,
     format: str | None = None,
     errors: Literal["strict", "replace"] = "strict",
     seed: int = 0,
@@ -147,8 +147,8 @@ def read(
         group: a column, such as `"episode_index"`, that all rows of a window have the same value of. By default each file is a group.
         time: a column of times, such as `"timestamp"`: the offsets are seconds then, and the row nearest in time is taken.
         lookup: small tables that rows are joined with by key, such as `{"item": "items.parquet"}`: the columns of the row whose `item` is
-            the same become fields. Or `{"item": {"from": "items.parquet", "key": "id", "fields": ["price"], "missing": "null"}}`:
-            [Lookup](tables.md#lookup).
+            the same become fields. Or `{"item": {"from": "items.parquet", "key": "id", "fields": ["price"], "missing": "null"}}`. Instead
+            of a path, arrays or lists by column, or a DataFrame: [Lookup](tables.md#lookup).
         format: the files' format, such as `"tar"`; by default told from their contents or names.
         errors: text that is not UTF-8: `"strict"`: a bad sample; `"replace"`: U+FFFD, as `bytes.decode(errors="replace")` has it, also in
             names of columns and members. Fields of `bytes` and the names of files stay as they are.

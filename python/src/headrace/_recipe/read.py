@@ -8,6 +8,7 @@ import os
 from ..errors import RecipeError
 from .arguments import path_text
 from .function_arguments import types
+from .table_columns import is_table, table_columns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def window_arguments(window: Any = None, group: Any = None, time: Any = None) ->
 
 
 _OF_LOOKUP = {"from", "key", "fields", "missing"}
+_FILES = (str, os.PathLike)
 
 
 def lookup_argument(lookup: Any) -> dict[str, Any]:
@@ -67,16 +69,19 @@ def lookup_argument(lookup: Any) -> dict[str, Any]:
 
 
 def _table(name: str, of: Any) -> Any:
-    if isinstance(of, (str, os.PathLike)):
+    if isinstance(of, _FILES):
         return path_text(of)
-    if not hasattr(of, "items") or not isinstance(of.get("from"), (str, os.PathLike)):
+    if is_table(of):
+        return {"columns": table_columns(name, of)}
+    if not hasattr(of, "items") or not (isinstance(of.get("from"), _FILES) or is_table(of.get("from"))):
         raise RecipeError(
-            f"headrace: read: lookup has {of!r:.80} for {name!r}: must be the path of a table, or "
+            f"headrace: read: lookup has {of!r:.80} for {name!r}: must be the path of a table, arrays by column, or "
             "{'from': 'items.parquet', 'key': 'id', 'fields': ['price'], 'missing': 'null'}"
         )
     if other := of.keys() - _OF_LOOKUP:
         raise RecipeError(f"headrace: read: lookup has {min(other, key=str)!r} for {name!r}: must be from, key, fields or missing")
-    given: dict[str, Any] = {"from": path_text(of["from"])}
+    table = of["from"]
+    given: dict[str, Any] = {"from": path_text(table)} if isinstance(table, _FILES) else {"columns": table_columns(name, table)}
     for word in ("key", "missing"):
         if of.get(word) is not None:
             if not isinstance(of[word], str):

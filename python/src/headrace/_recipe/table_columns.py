@@ -1,0 +1,84 @@
+"""A small table that the program has: arrays or lists by column, or a DataFrame."""
+
+from __future__ import annotations
+
+from ..errors import RecipeError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def is_table(of: Any) -> bool:
+    """Whether it is columns by name: a DataFrame, or a dict without the words of `lookup`."""
+    if hasattr(of, "column_names") or hasattr(of, "columns"):
+        return True
+    return hasattr(of, "items") and len(of) > 0 and not isinstance(of.get("from", ()), (str, bytes)) and all(map(_is_column, of.values()))
+
+
+def _is_column(values: Any) -> bool:
+    if isinstance(values, (str, bytes)) or hasattr(values, "keys") or hasattr(values, "column_names"):
+        return False
+    return hasattr(values, "__len__") and hasattr(values, "__getitem__")
+
+
+def table_columns(name: str, table: Any) -> dict[str, Any]:
+    """The columns of a table that is looked up by a field of this name."""
+    names = getattr(table, "column_names", None) or list(getattr(table, "columns", table))
+    columns = {}
+    for column in names:
+        if not isinstance(column, str):
+            raise RecipeError(f"headrace: read: lookup has a column {column!r} for {name!r}: must be text")
+        columns[column] = _typed(f"headrace: read: lookup has {column!r} for {name!r}", table[column])
+    sizes = {column: size for column, (size, _) in columns.items()}
+    first = next(iter(sizes), None)
+    if first is None:
+        raise RecipeError(f"headrace: read: lookup has a table without columns for {name!r}")
+    for column, size in sizes.items():
+        if size != sizes[first]:
+            raise RecipeError(
+                f"headrace: read: lookup has {size} values of {column!r} for {name!r}, and {sizes[first]} of {first!r}: give equally many"
+            )
+    return {column: typed for column, (_, typed) in columns.items()}
+
+
+def _typed(what: str, values: Any) -> tuple[int, dict[str, Any]]:
+    """How many values a column has, and these under their type."""
+    from .._batch.lazy_numpy import np
+
+    if hasattr(values, "to_numpy"):
+        values = values.to_numpy()
+    elif hasattr(values, "detach"):
+        values = values.detach().cpu().numpy()
+    if not isinstance(values, np.ndarray):
+        values = list(values)
+        if not any(isinstance(value, str) for value in values):
+            try:
+                values = np.asarray(values)
+            except ValueError:
+                raise RecipeError(f"{what}, whose arrays differ in shape: must have one") from None
+    if isinstance(values, np.ndarray) and values.dtype == object and values.ndim == 1 and len(values) and hasattr(values[0], "shape"):
+        try:
+            values = np.stack(list(values))  # of pyarrow and pandas, a column of arrays
+        except ValueError:
+            raise RecipeError(f"{what}, whose arrays differ in shape: must have one") from None
+    if isinstance(values, list) or values.dtype.kind in "OUT":
+        return len(values), {"text": _texts(what, values)}
+    kind = values.dtype.kind
+    if kind not in "biuf" or not values.ndim:
+        raise RecipeError(f"{what} of the type {values.dtype}: must be whole numbers, floats, bools, arrays of these or text")
+    if kind == "f" and not np.isfinite(values).all():
+        raise RecipeError(f"{what} with a missing value, or no finite number: write the table into a file, such as Parquet, and name that")
+    if kind == "u" and values.size and int(values.max()) >= 1 << 63:
+        raise RecipeError(f"{what} with {int(values.max())}, which int64 cannot hold")
+    dtype = {"b": "bool", "i": "int64", "u": "int64", "f": "float32" if values.dtype.itemsize <= 4 else "float64"}[kind]
+    if values.ndim == 1:
+        return len(values), {dtype: values.tolist()}
+    return len(values), {"shape": list(values.shape[1:]), dtype: values.reshape(len(values), -1).tolist()}
+
+
+def _texts(what: str, values: Any) -> list[str]:
+    for i, value in enumerate(values):
+        if not isinstance(value, str):
+            raise RecipeError(f"{what} with {value!r:.60} as value {i}, and text before or after it: must be text in each row")
+    return list(map(str, values))
