@@ -25,6 +25,7 @@ type Info struct {
 	// batch, and text is one for all
 	Whole     bool          `json:"whole,omitempty"`
 	Single    bool          `json:"single,omitempty"`  // no step makes batches: each is one sample, whose fields they are
+	Tuple     bool          `json:"tuple,omitempty"`   // samples are tuples without names, whose values are all fields in their order
 	Classes   []recipe.Path `json:"classes,omitempty"` // names of labels, where they have any
 	Epochs    *int          `json:"epochs"`
 	Decoder   string        `json:"decoder"`

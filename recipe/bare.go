@@ -21,6 +21,22 @@ func Loose(t sample.Type, stacked bool) sample.Type {
 	return sample.ObjectType
 }
 
+// Unseen tells whether samples of the source go into arrays before any step looks into
+// them, and nothing follows: what their values are called does not matter then.
+func (r Recipe) Unseen() bool {
+	last := len(r.Steps) - 1
+	for i, s := range r.Steps {
+		switch op, _ := FindArgs(s.Args); {
+		case i == last:
+			b := TraitsOf(s.Args).Batches
+			return i > 0 && b.arrays() && b.Ragged == nil
+		case i == 0 && op.Place != Source, i > 0 && op.Place != Ordering:
+			return false
+		}
+	}
+	return false
+}
+
 // Stacks tells whether one of the steps makes arrays of the values of several samples.
 func (r Recipe) Stacks() bool {
 	for _, s := range r.All() {

@@ -18,6 +18,7 @@ import (
 type Gives struct {
 	Schema sample.Schema // nil: not said
 	Tried  bool          // nobody has said it: a first sample has told
+	Tuple  bool          // samples are tuples, and the names of the fields are the numbers of their values
 }
 
 // GivenArray is the type of an array in JSON.

@@ -74,7 +74,9 @@ func (f *Survey) object(ctx context.Context, r recipe.Recipe, s recipe.Step, cal
 		return gives, mistake(r, s.Name, errors.New("gives a sample without fields"))
 	}
 
-	if f.Unnamed == "" {
+	if c.Tuple != nil && r.Unseen() {
+		gives.Schema, gives.Tuple = c.Tuple, true
+	} else if f.Unnamed == "" {
 		f.Unnamed = c.Unnamed
 	}
 	gives.Schema = bare(gives.Schema, r)

@@ -124,7 +124,7 @@ func (o *Object) schema() sample.Schema {
 		f.Type.Axes = recipe.SourceAxes(f)
 		out = append(out, f)
 	}
-	if out.Find("key") < 0 && !recipe.IsBare(out) {
+	if out.Find("key") < 0 && !recipe.IsBare(out) && !o.Gives.Tuple {
 		out = append(out, sample.Field{Name: "key", Type: sample.TextType})
 	}
 	return out
@@ -138,6 +138,8 @@ func (o *Object) Traits() recipe.Traits {
 
 // WithGives implements [recipe.Giving].
 func (o Object) WithGives(g recipe.Gives) recipe.Args {
-	o.Gives = g
+	if o.Gives = g; g.Tuple {
+		o.Fields = g.Schema.Names()
+	}
 	return &o
 }

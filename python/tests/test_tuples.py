@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import warnings
 
 import numpy as np
 import pytest
@@ -118,3 +119,89 @@ def test_what_cannot_be_tuples():
         loader.typed(dict)
     with pytest.raises(RecipeError, match="the format"):
         hr.merge([squares().tuples("x"), squares()])
+
+
+class Pairs:
+    """A dataset as those of torchvision are."""
+
+    def __init__(self, make, count=20):
+        self.make, self.count = make, count
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, i):
+        return self.make(i)
+
+
+WAYS = [{}, {"where": "here"}, {"keys": str}, {"generators": ["random"]}]
+
+
+@pytest.mark.parametrize("options", WAYS)
+def test_tuples_without_names(options):
+    """Batches are what default_collate makes of them, and no one is warned."""
+    dataset = Pairs(lambda i: (np.full((2, 3), i, np.float32), i, [i, 2.5][1], f"text {i}", i % 2 == 0))
+    want = list(torch.utils.data.DataLoader(dataset, 4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with hr.source(dataset, **options).batch(4).to("torch").loader(epochs=1) as loader:
+            assert "key" not in loader.schema
+            got = list(loader)
+    assert [type(batch) for batch in got] == [tuple] * 5
+    for a, b in zip(got, want, strict=True):
+        for x, y in zip(a, b, strict=True):
+            assert (x.dtype == y.dtype and torch.equal(x, y)) if isinstance(y, torch.Tensor) else x == y
+
+
+def test_tuples_without_names_of_other_kinds():
+    image = np.ones((2, 3), np.uint8)
+    for make, kinds in (
+        (lambda i: (torch.full((3,), i), {"boxes": i}), [torch.Tensor, list]),
+        (lambda i: [image, i], [torch.Tensor, torch.Tensor]),
+        (lambda i: (i,), [torch.Tensor]),
+        (lambda i: (image, None), [torch.Tensor, list]),
+        (lambda i: (b"x", image), [list, torch.Tensor]),
+    ):
+        with hr.source(Pairs(make)).shuffle(seed=1)[2:].batch(5).to("torch").loader(epochs=1) as loader:
+            batch = next(iter(loader))
+            assert type(batch) is tuple
+            assert [type(value) for value in batch] == kinds
+    with hr.source(lambda: iter([(1, 2), (3, 4), (5, 6)]), where="here").batch(2).loader(epochs=1) as loader:
+        assert [[value.tolist() for value in batch] for batch in loader] == [[[1, 3], [2, 4]], [[5], [6]]]
+
+
+def test_states_of_tuples_without_names():
+    pipeline = hr.source(Pairs(lambda i: (i, -i))).shuffle(seed=3).batch(3)
+    with pipeline.loader(epochs=1) as loader:
+        batches = iter(loader)
+        next(batches)
+        state = loader.state_dict()
+        rest = [x.tolist() for x, _ in batches]
+    with pipeline.loader(epochs=1) as loader:
+        loader.load_state_dict(state)
+        assert [x.tolist() for x, _ in loader] == rest
+    x, _ = hr.replay(pipeline, state, 1).batch
+    assert x.tolist() == rest[1]
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda i: (i,) * (2 + (i == 5)), "returned 3 values, not 2 as the first sample; write gives=object"),
+        (lambda i: (i, -i) if i < 5 else None, "returned None, not 2 values as the first sample"),
+        (lambda i: (np.zeros(2 + (i == 5)), i), r"field '0' is .*\[3\].*\[2\]"),
+        (lambda i: (i, "text" if i == 5 else i), "field '1' is"),
+    ],
+)
+def test_tuples_that_differ(make, says):
+    with hr.source(Pairs(make)).batch(4).loader(epochs=1) as loader, pytest.raises(HeadraceError, match=says):
+        list(loader)
+
+
+def test_tuples_without_names_have_none():
+    with pytest.raises(RecipeError, match="the samples are not dicts, so they have no fields"):
+        hr.source(Pairs(lambda i: (i, i))).batch(4).tuples("0").loader(epochs=1)
+    with hr.source(Pairs(lambda i: (i, i))).batch(4).loader(epochs=1) as loader, pytest.raises(RecipeError, match="typed"):
+        loader.typed(dict)
+    with hr.source(Pairs(lambda i: (i, -i)), gives=object).batch(4).loader(epochs=1) as loader:
+        assert next(iter(loader)) == [(0, 0), (1, -1), (2, -2), (3, -3)]

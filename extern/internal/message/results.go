@@ -131,8 +131,9 @@ type Results struct {
 	words    []byte
 	Data     []byte
 	Schema   sample.Schema
-	Names    []string // where the message itself says what the fields are
-	Unnamed  string   // of a sample whose values have no fields: what to write; empty: it is none
+	Names    []string      // where the message itself says what the fields are
+	Unnamed  string        // of a sample whose values have no fields: what to write; empty: it is none
+	Tuple    sample.Schema // of a sample that is a tuple: its values; nil: it is none
 	columns  []resultColumn
 	failures []failure
 	State    []byte
@@ -158,6 +159,7 @@ type tail struct {
 	State    *string    `json:"state"`
 	Found    []*[]Field `json:"found"`
 	Unnamed  string     `json:"unnamed"`
+	Tuple    []Field    `json:"tuple"`
 }
 
 func (r *Results) word(at int) int64 { return int64(binary.LittleEndian.Uint64(r.words[8*at:])) }
@@ -335,6 +337,11 @@ func (p *parser) tail(text []byte, functions int) error {
 		return bad("with fields that are none: %v", err)
 	}
 	p.Names, p.Unnamed = p.Schema.Names(), t.Unnamed
+	if t.Tuple != nil {
+		if p.Tuple, err = schema(t.Tuple); err != nil {
+			return bad("with a tuple of no fields: %v", err)
+		}
+	}
 	if p.Found, err = found(t.Found); err != nil || len(p.Found) > functions {
 		return bad("with fields of %d functions: %v", len(p.Found), err)
 	}

@@ -122,12 +122,12 @@ func TestFieldsThatAreFound(t *testing.T) {
 		w := writer{counts: make([]int64, 2*functions)}
 		return ParseResults(w.message(0, withFields, tail), nil, functions)
 	}
-	r, err := send(fmt.Sprintf(`{"fields":%s,"found":[null,%[1]s],"unnamed":"write this"}`, fields), 2)
+	r, err := send(fmt.Sprintf(`{"fields":%s,"found":[null,%[1]s],"unnamed":"write this","tuple":%[1]s}`, fields), 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Schema.String() != given.String() || !slices.Equal(r.Names, given.Names()) || r.Unnamed != "write this" {
-		t.Errorf("%v, %v, %q", r.Schema, r.Names, r.Unnamed)
+	if r.Schema.String() != given.String() || !slices.Equal(r.Names, given.Names()) || r.Unnamed != "write this" || r.Tuple.String() != given.String() {
+		t.Errorf("%v, %v, %q, %v", r.Schema, r.Names, r.Unnamed, r.Tuple)
 	}
 	if len(r.Found) != 2 || r.Found[0] != nil || r.Found[1].String() != given.String() {
 		t.Errorf("found %v", r.Found)

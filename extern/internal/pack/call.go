@@ -110,6 +110,10 @@ type Call struct {
 	// of a tuple; empty: they have. Index and Iterate without Options.Gives only.
 	Unnamed string
 
+	// Tuple are the values of a sample that is a tuple, which have numbers as names; nil:
+	// it is none. Where Unnamed is.
+	Tuple sample.Schema
+
 	// Took is how long a worker worked for the call; of a stream, for what yield was
 	// given so far. Of a coroutine it is the time from its own start to its end.
 	Took time.Duration

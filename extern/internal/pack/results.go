@@ -98,7 +98,7 @@ func (k *Pack) result(r *message.Results, i, item int, c *Call) error {
 
 	c.Keep = true
 	c.Out, c.Same = c.Out[:0], c.Same[:0]
-	c.Names, c.Unnamed, c.Found = r.Names, r.Unnamed, r.Found
+	c.Names, c.Unnamed, c.Tuple, c.Found = r.Names, r.Unnamed, r.Tuple, r.Found
 	k.filled = 0
 	var out int64
 

@@ -59,7 +59,7 @@ func (k *Pack) stream(r *message.Results) error {
 		k.values = c.Out
 		k.began = true
 		j.given++
-		j.Call.Names, j.Call.Unnamed = c.Names, c.Unnamed
+		j.Call.Names, j.Call.Unnamed, j.Call.Tuple = c.Names, c.Unnamed, c.Tuple
 		j.Call.Took += r.Took(i)
 		j.Err = j.Yield(c.Out)
 	}

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from .arrays import Layout
 
 
-def check(fields: Iterable[str], layout: Layout) -> None:
-    """Raise RecipeError where batches of a layout have not all of the fields."""
-    if layout.bare is not None:
+def check(fields: Iterable[str], layout: Layout, unnamed: bool = False) -> None:
+    """Raise RecipeError where batches of a layout have not all of the fields, or samples no names of fields."""
+    if layout.bare is not None or unnamed:
         raise RecipeError("headrace: tuples: the samples are not dicts, so they have no fields: give the source or function fields=")
     for name in fields:
         if name not in layout.names:

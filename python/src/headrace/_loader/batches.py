@@ -43,6 +43,7 @@ class Batches:
         self.run = run
         self.layout = arrays.Layout(run.opened["fields"], run.opened.get("whole", False), run.opened.get("single", False))
         self.main = main
+        self.unnamed = tuple(self.layout.names) if run.opened.get("tuple") else ()  # the fields of samples that are tuples
         self.set_format(format)
         self.warned = False  # that batches are held
         self.empty = False  # it was said that this rank has no batches
@@ -51,8 +52,8 @@ class Batches:
     def set_format(self, format: Format) -> None:
         """Choose what batches hold from now on. If that is impossible, nothing changes."""
         convert = arrays.converter(format, self.layout)
-        if format.tuples and self.main is None:
-            tuples.check(format.tuples, self.layout)
+        if format.tuples and (self.main is None or self.unnamed):
+            tuples.check(format.tuples, self.layout, bool(self.unnamed))
         self.pins: Pins | None = arrays.pins(format)
         self.convert = convert
         self.format = format
@@ -222,6 +223,8 @@ class Batches:
             batch = self.convert(batch)
         if layout.bare is not None:
             batch = batch[layout.bare]
+        elif self.unnamed:
+            batch = tuple(batch.values())
         elif self.format.tuples and self.main is None:
             batch = tuples.of(batch, self.format.tuples)
         elif self.format.name != "jax":

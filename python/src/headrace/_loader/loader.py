@@ -512,6 +512,10 @@ class Loader:
 
         if self._batches.format.tuples:
             raise RecipeError("headrace: typed() is for batches that are dicts, and .tuples(…) makes tuples of them: leave one of them out")
+        if self._batches.unnamed:
+            raise RecipeError(
+                "headrace: typed() is for batches that are dicts, and these are tuples: name their values with fields= of hr.source"
+            )
         if self._main is None:
             check(batch, self.schema, self._batches.format.name)
         return cast("TypedLoader[T]", self)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from .._recipe.functions import BARE
-from . import unnamed
 from .errors import Misfit
-from .types import told
+from .types import infer, told
+from .unnamed import as_dicts, hint, is_tuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +28,17 @@ def check_names(names: list[Any]) -> None:
         )
 
 
+def _tuple_of(sample: Any) -> list[dict[str, Any]] | None:
+    """The types of the values of a tuple; None: it is none, or one of them has a type that cannot be in a batch."""
+    if not is_tuple(sample):
+        return None
+    try:
+        types = [infer(str(i), value, False) for i, value in enumerate(sample)]
+    except Misfit:
+        return None
+    return [{"name": one["name"], "kind": "object"} if one["kind"] == "bytes" else one for one in types]  # which no batch has
+
+
 def targets_of(setup: dict[str, Any]) -> list[str] | None:
     """The fields that results make by their places; None: a result is a dict."""
     names = setup["positional"] and setup["kind"] != "aggregate"
@@ -41,8 +52,9 @@ def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]
     collates = setup["kind"] == "collate"  # whose result may be a dict in any case
     if collates and to and not writer.probing and set(to) != set(names):
         to = None
-    what = "a batch" if collates else "a sample"
     named = setup["kind"] in ("index", "iterate")
+    unnamed = named and to is not None and to == [str(i) for i in range(len(to))]  # samples are tuples
+    what = "a batch" if collates else "a sample"
     if names == [BARE] and not to and not collates:
         return lambda result: (result,)
 
@@ -84,11 +96,16 @@ def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]
     def of_values(result: Any) -> Any:
         assert to is not None
         if len(to) == 1:
-            return (result,)
+            alone = unnamed and type(result) in (tuple, list) and len(result) == 1
+            return result if alone else (result,)
         if not isinstance(result, (tuple, list)) or len(result) != len(to):
             what = f"{len(result)} values" if isinstance(result, (tuple, list)) else told(result)
             number = len(to) if isinstance(result, (tuple, list)) else f"{len(to)} values"
-            how = unnamed.as_dicts(result) if named else None
+            if unnamed:
+                raise Misfit(
+                    "", f"returned {what}, not {number} as the first sample; write gives=object to have lists of samples as they are"
+                )
+            how = as_dicts(result) if named else None
             raise Misfit("", f"returned {what}, not {number}: {', '.join(to)}{(how and f'; instead of fields= write {how}') or ''}")
         return result if order is None else [result[i] for i in order]
 
@@ -113,7 +130,8 @@ def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]
                 return of_dict(result)
             writer.find([BARE], [result])
             if named and writer.fields[0]["kind"] == "object":
-                writer.unnamed = unnamed.hint(result)
+                writer.unnamed = hint(result)
+                writer.tuple = _tuple_of(result)
             return [result]
         found = list(result.keys())
         for name in found:

@@ -27,6 +27,13 @@ def hint(sample: Any) -> str | None:
     return None
 
 
+def is_tuple(sample: Any) -> bool:
+    """Whether a sample is values without names that batches stack one by one, such as (image, label)."""
+    if type(sample) is tuple:
+        return 0 < len(sample) <= _MOST_VALUES
+    return type(sample) is list and 1 < len(sample) <= _MOST_VALUES and _differ(sample)
+
+
 def _said(what: str, how: str, meant: str) -> str:
     return f"samples are {what}, so a batch is a list of these. To {how}. If a list of {meant} is meant, write gives=object"
 

@@ -43,6 +43,7 @@ class Writer:
         self.counts: list[int] = []  # of a chain, for each function its calls, and how long they took
         self.found: list[Any] | None = None  # of a chain, what each function gives, if that must be found out
         self.unnamed: str | None = None  # of a first sample whose values have no fields: what to write
+        self.tuple: list[dict[str, Any]] | None = None  # of a first sample that is a tuple: what its values are
         self.lent: dict[int, dict[int, tuple[Any, int | None]]] = {}  # by sample, then field
         self.own: dict[int, tuple[Any, int | None]] = {}  # of the sample whose results are added
 
@@ -164,6 +165,8 @@ class Writer:
                 told["found"] = self.found
             if self.unnamed is not None:
                 told["unnamed"] = self.unnamed
+            if self.tuple is not None:
+                told["tuple"] = self.tuple
         tail = json.dumps(told).encode() if told else b""
         words = [self.first, n, flags, len(tail), 0, self.rest, *self.status, *self.counts]
         parts: list[Any] = [self.memory[: self.end]]
