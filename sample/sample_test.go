@@ -1,6 +1,7 @@
 package sample_test
 
 import (
+	"fmt"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -170,5 +171,19 @@ func TestRagged(t *testing.T) {
 	}
 	if got := strings.Join(s.Ragged().Names(), " "); got != "tokens frames" {
 		t.Errorf("of %v ragged are %q", s, got)
+	}
+}
+
+// Names are told apart among many fields, too.
+func TestWideSchemasAreChecked(t *testing.T) {
+	var wide sample.Schema
+	for i := range 100 {
+		wide = append(wide, sample.Field{Name: fmt.Sprint(i), Type: sample.TextType})
+	}
+	if err := wide.Check(); err != nil {
+		t.Error(err)
+	}
+	if err := append(wide, wide[7]).Check(); err == nil || !strings.Contains(err.Error(), `two fields have the name "7"`) {
+		t.Errorf("two fields of one name: %v", err)
 	}
 }

@@ -225,11 +225,18 @@ func (s Schema) Equal(t Schema) bool {
 // types that are none.
 func (s Schema) Check() error {
 	var errs []error
+	var seen map[string]bool // of tables, which may have ten thousand
+	if len(s) > 64 {
+		seen = make(map[string]bool, len(s))
+	}
 	for i, f := range s {
+		twice := seen[f.Name] || seen == nil && s.Find(f.Name) != i
 		if f.Name == "" {
 			errs = append(errs, fmt.Errorf("sample: field %d has no name", i))
-		} else if s.Find(f.Name) != i {
+		} else if twice {
 			errs = append(errs, fmt.Errorf("sample: two fields have the name %q", f.Name))
+		} else if seen != nil {
+			seen[f.Name] = true
 		}
 		if err := f.Type.check(); err != nil {
 			errs = append(errs, fmt.Errorf("sample: field %q %w", f.Name, err))

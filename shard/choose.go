@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"github.com/headrace/headrace/order"
-	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/shard/index"
 	"github.com/headrace/headrace/shard/where"
 )
@@ -30,10 +29,11 @@ func (d *Dataset) Choose(ctx context.Context, rows string, most int64) (*order.M
 	if err != nil {
 		return nil, err
 	}
-	c := &chooser{d: d, text: rows, most: most, fields: -1}
-	if c.schema, err = d.Schema(); err != nil {
+	all, err := d.Schema()
+	if err != nil {
 		return nil, err
 	}
+	c := &chooser{d: d, text: rows, most: most, fields: -1, schema: d.schemaOf(all)}
 	of, err := c.test(ctx, e)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ type chooser struct {
 	d      *Dataset
 	text   string
 	most   int64 // bytes of a sample
-	schema sample.Schema
+	schema *schemaOf
 
 	numbers []string  // those of the index
 	readers []*Reader // of all other columns

@@ -64,10 +64,11 @@ func (d *Dataset) SelectAll(ctx context.Context, columns ...Column) (*Reader, er
 // Select returns what reads these fields. An error lists the fields that there are.
 func (d *Dataset) Select(ctx context.Context, columns ...Column) (*Reader, error) {
 	r := &Reader{d: d, wiring: make([]wiringOf, len(d.shards)), reading: Reading{Replaces: d.replaces}}
-	schema, err := d.Schema()
+	all, err := d.Schema()
 	if err != nil {
 		return nil, err
 	}
+	schema := d.schemaOf(all)
 	for _, c := range columns {
 		k, err := d.resolve(ctx, schema, c)
 		if err != nil {
@@ -88,8 +89,38 @@ func (d *Dataset) Select(ctx context.Context, columns ...Column) (*Reader, error
 	return r, nil
 }
 
+// schemaOf is the schema of a set, of which there may be ten thousand fields to look for.
+type schemaOf struct {
+	sample.Schema
+	places  map[string]int // in Schema
+	numbers map[string]bool
+	parts   map[string]int // in the fields of the index
+}
+
+func (d *Dataset) schemaOf(all sample.Schema) *schemaOf {
+	s := &schemaOf{all, make(map[string]int, len(all)), make(map[string]bool, len(d.index.Numbers)), make(map[string]int, len(d.index.Fields))}
+	for i := len(all) - 1; i >= 0; i-- { // of two with a name, it is the first
+		s.places[all[i].Name] = i
+	}
+	for _, n := range d.index.Numbers {
+		s.numbers[n.Name] = true
+	}
+	for i, f := range d.index.Fields {
+		s.parts[f.Name] = i
+	}
+	return s
+}
+
+// Find returns the place of a field; -1: there is none.
+func (s *schemaOf) Find(name string) int {
+	if i, ok := s.places[name]; ok {
+		return i
+	}
+	return -1
+}
+
 // resolve finds out the type of a column, and the value of samples that have none.
-func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (column, error) {
+func (d *Dataset) resolve(ctx context.Context, schema *schemaOf, c Column) (column, error) {
 	asked := c
 	if c.IsNull && (d.lenient() || schema.Find(c.From) < 0 && !strings.Contains(c.From, ";")) {
 		asked.Type = sample.TextType // of a member, it does not matter what it is
@@ -112,7 +143,7 @@ func (d *Dataset) resolve(ctx context.Context, schema sample.Schema, c Column) (
 }
 
 // find finds out the type of a column.
-func (d *Dataset) find(ctx context.Context, schema sample.Schema, c Column) (column, error) {
+func (d *Dataset) find(ctx context.Context, schema *schemaOf, c Column) (column, error) {
 	k := column{Column: c, parts: []string{c.From}, replaces: d.replaces}
 	if err := k.deep(); err != nil {
 		return k, err
@@ -145,10 +176,10 @@ func (d *Dataset) find(ctx context.Context, schema sample.Schema, c Column) (col
 		return k, nil
 	case i < 0:
 		return d.member(ctx, schema, c)
-	case isNamed(d.index.Numbers, c.From):
+	case schema.numbers[c.From]:
 		k.how = number
 	}
-	is := schema[i].Type
+	is := schema.Schema[i].Type
 	if k.how == number {
 		if k.scale, k.scaled = scaleOf(is.Logical); k.scaled {
 			return k, k.takeDecimal(is)
@@ -160,8 +191,8 @@ func (d *Dataset) find(ctx context.Context, schema sample.Schema, c Column) (col
 		return k, nil
 	}
 
-	n := slices.IndexFunc(d.index.Fields, func(f index.Field) bool { return f.Name == c.From })
-	if n < 0 {
+	n, ok := schema.parts[c.From]
+	if !ok {
 		k.how = field
 		if d.lenient() {
 			if c.Type.Kind == 0 {
@@ -271,7 +302,7 @@ func (d *Dataset) isEmpty(name string) bool {
 
 // anyOf resolves names of parts that are one field, such as "jpg;png". Some of them may
 // not be there at all.
-func (d *Dataset) anyOf(ctx context.Context, schema sample.Schema, c Column) (all column, err error) {
+func (d *Dataset) anyOf(ctx context.Context, schema *schemaOf, c Column) (all column, err error) {
 	for name := range strings.SplitSeq(c.From, ";") {
 		if schema.Find(name) < 0 {
 			continue
@@ -304,13 +335,13 @@ func (d *Dataset) lenient() bool {
 }
 
 // member resolves a name like "json.caption".
-func (d *Dataset) member(ctx context.Context, schema sample.Schema, c Column) (column, error) {
+func (d *Dataset) member(ctx context.Context, schema *schemaOf, c Column) (column, error) {
 	for i := range c.From {
 		if c.From[i] != '.' {
 			continue
 		}
 		part := c.From[:i]
-		if n := schema.Find(part); n < 0 || !text(schema[n].Type) || !d.mayBeJSON(part) {
+		if n := schema.Find(part); n < 0 || !text(schema.Schema[n].Type) || !d.mayBeJSON(part) {
 			continue
 		}
 		k := column{Column: c, how: member, parts: []string{part}, path: strings.Split(c.From[i+1:], "."), replaces: d.replaces}
@@ -335,7 +366,7 @@ func (d *Dataset) mayBeJSON(part string) bool {
 	return i >= 0 && d.index.Fields[i].Type != nil && d.index.Fields[i].Type.Kind == sample.Text
 }
 
-func (d *Dataset) unknown(schema sample.Schema, name string) error {
+func (d *Dataset) unknown(schema *schemaOf, name string) error {
 	names := schema.Names()
 	if len(d.index.Numbers) > 0 { // which are not among the others, as they are in the file
 		slices.Sort(names)

@@ -144,36 +144,33 @@ func (s *scan) emit(rows int) error {
 	if int64(s.found.Len())+int64(rows) > 1<<20+rowsPerByte*min(s.f.Size(), 1<<50) {
 		return s.wrong("more rows than a file of %d bytes has", s.f.Size())
 	}
-	var leaves []*field
+	var parts, numbers []*field
 	var names [][]byte
 	walkLeaves(s.schema, func(f *field) {
-		if f.refused == "" && !f.empty {
-			leaves = append(leaves, f)
-			names = append(names, []byte(f.name))
+		switch {
+		case f.refused != "" || f.empty:
+		case f.meaning == asInt || f.meaning == asFloat:
+			numbers = append(numbers, f)
+		default:
+			parts, names = append(parts, f), append(names, []byte(f.name))
 		}
 	})
 
 	for row := range rows {
 		s.found.Sample(nil)
-		for i, f := range leaves {
-			switch v := &f.values; f.meaning {
-			case asInt:
-				if v.absent != nil && v.absent[row] {
-					s.found.None(f.name)
-				} else {
-					s.found.Int(f.name, v.ints[row])
-				}
-			case asFloat:
-				if v.absent != nil && v.absent[row] {
-					s.found.NoFloat(f.name)
-				} else {
-					s.found.Float(f.name, v.floats[row])
-				}
-			default:
-				if p := v.spans[row]; p.at >= 0 {
-					s.found.Part(names[i], p.at, p.n)
-				}
+		for i, f := range parts {
+			if p := f.values.spans[row]; p.at >= 0 {
+				s.found.Part(names[i], p.at, p.n)
 			}
+		}
+	}
+	for _, f := range numbers {
+		v := &f.values
+		absent := v.absent[:min(rows, len(v.absent))]
+		if f.meaning == asInt {
+			s.found.AddInts(f.name, v.ints[:rows], absent)
+		} else {
+			s.found.AddFloats(f.name, v.floats[:rows], absent)
 		}
 	}
 	return nil

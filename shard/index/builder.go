@@ -109,6 +109,53 @@ func (b *Builder) absent(name string) {
 // another last bit.
 var Missing = math.Float64frombits(0x7ff8 << 48)
 
+// AddInts is Int and None for the samples that were begun last, as many as there are
+// values: absent tells which of the first have none. Columns of many rows cost no look at
+// their name for each.
+func (b *Builder) AddInts(name string, values []int64, absent []bool) {
+	if b.Ints == nil {
+		b.Ints = map[string][]int64{}
+	}
+	from := b.Len() - len(values)
+	column := append(upTo(b.Ints[name], from), values...)
+	for _, k := range b.addAbsent(name, from, absent) {
+		column[k] = 0
+	}
+	b.Ints[name] = column
+}
+
+// AddFloats is AddInts for other numbers.
+func (b *Builder) AddFloats(name string, values []float64, absent []bool) {
+	if b.Floats == nil {
+		b.Floats = map[string][]float64{}
+	}
+	from := b.Len() - len(values)
+	column := append(upTo(b.Floats[name], from), values...)
+	for _, k := range b.addAbsent(name, from, absent) {
+		column[k] = Missing
+	}
+	b.Floats[name] = column
+}
+
+// addAbsent notes those of the samples from one on that have no number, and returns which
+// they are.
+func (b *Builder) addAbsent(name string, from int, absent []bool) (added []int64) {
+	all := b.Absent[name]
+	before := len(all)
+	for k, none := range absent {
+		if none {
+			all = append(all, int64(from+k))
+		}
+	}
+	if len(all) > before {
+		if b.Absent == nil {
+			b.Absent = map[string][]int64{}
+		}
+		b.Absent[name] = all
+	}
+	return all[before:]
+}
+
 // Float is Int for other numbers.
 func (b *Builder) Float(name string, v float64) {
 	if b.Floats == nil {

@@ -502,6 +502,7 @@ func (e *encoder) groups() {
 		e.absentRows[k] = e.b.Absent[name]
 	}
 
+	data = slices.Grow(data, e.b.Len()*(8*len(e.floats)+2*len(e.ints))) // or most of them are copied again and again
 	w := e.walk(e.align)
 	lists := make([]lists, len(e.b.Fields))
 	for from := 0; from < e.b.Len(); from += groupSize {
@@ -556,8 +557,9 @@ func (e *encoder) group(dst []byte, from, to int, w *walk, all []lists) []byte {
 		dst = appendPacked(appendPacked(dst, l.gaps), l.lens)
 	}
 
+	numbers := make([]int64, to-from)
 	for _, name := range e.ints {
-		numbers := make([]int64, to-from)
+		clear(numbers)
 		if column := e.b.Ints[name]; from < len(column) {
 			copy(numbers, column[from:])
 		}

@@ -280,6 +280,7 @@ func (r *chunkReader) fromDictionary(b []byte, n int) error {
 }
 
 func pick[T any](dst, all []T, ids []uint32) ([]T, bool) {
+	dst = slices.Grow(dst, len(ids))
 	for _, id := range ids {
 		if int64(id) >= int64(len(all)) {
 			return dst, false

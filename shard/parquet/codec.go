@@ -84,7 +84,7 @@ func (r *chunkReader) base(at int64, page, raw []byte, codec int) int64 {
 		r.found.Block(index.Block{At: at, Len: int64(len(page)), Size: int64(len(raw)), Codec: uint64(codec)})
 		return from
 	}
-	for _, p := range pieces(page) {
+	for _, p := range pieces(page, &r.elements) {
 		b := index.Block{At: at + int64(p.from), Len: int64(p.to - p.from), Size: int64(p.size), Codec: codecSnappy}
 		if p.stored {
 			b.Codec = index.Stored

@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"math"
+	"slices"
 
 	"github.com/headrace/headrace/tensor"
 )
@@ -97,6 +98,7 @@ func (r *chunkReader) decodeInts(dst *values, encoding int, b []byte, n int) err
 		if err != nil || at == nil {
 			return err
 		}
+		dst.ints = slices.Grow(dst.ints, n)
 		for i := range n {
 			v := int64(at(i))
 			if size == 4 {
@@ -146,6 +148,7 @@ func (r *chunkReader) decodeFloats(dst *values, encoding int, b []byte, n int) e
 	if err != nil || at == nil {
 		return err
 	}
+	dst.floats = slices.Grow(dst.floats, n)
 	for i := range n {
 		v := at(i)
 		switch {

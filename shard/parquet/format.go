@@ -96,32 +96,32 @@ func (m *footer) check(f shard.File, columns int) error {
 	return nil
 }
 
-// emit gives the rows of a group to the index.
+// emit gives the rows of a group to the index: parts row by row, then numbers column by
+// column.
 func emit(found *index.Builder, columns []*column, values []values, rows int) {
-	names := make([][]byte, len(columns))
+	var parts []int
+	var names [][]byte
 	for i, c := range columns {
-		names[i] = []byte(c.name)
+		if c.refused == "" && (c.list || !c.isNumber()) {
+			parts, names = append(parts, i), append(names, []byte(c.name))
+		}
 	}
 	for row := range rows {
 		found.Sample(nil)
-		for i, c := range columns {
-			if c.refused != "" {
-				continue
+		for k, i := range parts {
+			if s := values[i].spans[row]; s.at >= 0 {
+				found.Part(names[k], s.at, s.n)
 			}
-			switch v := &values[i]; {
-			case c.meaning == asInt && !c.list && row < len(v.absent) && v.absent[row]:
-				found.None(c.name)
-			case c.meaning == asInt && !c.list:
-				found.Int(c.name, v.ints[row])
-			case c.meaning == asFloat && !c.list && row < len(v.absent) && v.absent[row]:
-				found.NoFloat(c.name)
-			case c.meaning == asFloat && !c.list:
-				found.Float(c.name, v.floats[row])
-			default:
-				if s := v.spans[row]; s.at >= 0 {
-					found.Part(names[i], s.at, s.n)
-				}
-			}
+		}
+	}
+
+	for i, c := range columns {
+		switch v := &values[i]; {
+		case c.refused != "" || c.list:
+		case c.meaning == asInt:
+			found.AddInts(c.name, v.ints[:rows], v.absent[:min(rows, len(v.absent))])
+		case c.meaning == asFloat:
+			found.AddFloats(c.name, v.floats[:rows], v.absent[:min(rows, len(v.absent))])
 		}
 	}
 }

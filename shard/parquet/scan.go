@@ -24,6 +24,7 @@ type scan struct {
 	flat     []byte   // numbers of lists
 	lengths  []int64
 	wide     []int64
+	elements []snappyElement
 	win      *window.Reader
 	last     int64 // where the column chunk ends that is read
 }

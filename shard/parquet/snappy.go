@@ -36,15 +36,16 @@ type snappyElement struct {
 }
 
 // pieces splits a page, of which it is known that it can be unpacked. Where a fragment
-// reaches into the one before, the page is one piece.
-func pieces(packed []byte) []piece {
+// reaches into the one before, the page is one piece. The memory is used again.
+func pieces(packed []byte, memory *[]snappyElement) []piece {
 	size, head := binary.Uvarint(packed)
 	whole := []piece{{from: head, to: len(packed), size: int(size)}}
 	if size <= storedFrom {
 		return whole
 	}
 	var found []piece
-	var elements []snappyElement
+	elements := (*memory)[:0]
+	defer func() { *memory = elements }()
 	start, out := 0, 0
 	for at := head; at < len(packed); {
 		e, ok := nextElement(packed, at, out)

@@ -12,7 +12,7 @@ import (
 
 // together unpacks each piece alone.
 func together(t interface{ Fatal(...any) }, packed []byte) (out []byte, found []piece) {
-	found = pieces(packed)
+	found = pieces(packed, new([]snappyElement))
 	for _, p := range found {
 		if p.stored {
 			if p.to-p.from != p.size {
