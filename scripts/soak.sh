@@ -61,7 +61,7 @@ lanes() { HEADRACE_TESTS=whole HEADRACE_LANES=2000 in_tree -m pytest -q -n 2 --d
 # random: what decodes them is compared with Pillow, FFmpeg, libsndfile, pyarrow and NumPy.
 random_files() {
 	export HEADRACE_TESTS=whole
-	in_tree -m pytest -q -n 2 --dist worksteal python/tests/test_{random_images,random_tables,made_audio,made_video,sound_files,truncated,damaged_shards}.py || return 1
+	in_tree -m pytest -q -n 2 --dist worksteal python/tests/test_{random_images,random_tables,random_batches,made_audio,made_video,sound_files,truncated,damaged_shards}.py || return 1
 	go test -timeout 120m ./media/recode ./media/av/... ./media/sound/... ./media/stills
 }
 
