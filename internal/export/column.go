@@ -16,22 +16,25 @@ import (
 
 // column is a field of a batch.
 type column struct {
-	data     []byte       // of a tensor, row after row
-	rowBytes int          // of data
-	shape    tensor.Shape // of a row
-	texts    []string     // of a text field; of lists of text, JSON
+	data     []byte        // of a tensor, row after row
+	rowBytes int           // of data
+	shape    tensor.Shape  // of a row
+	text     *sample.Texts // of a text field; of lists of text, JSON; nil: it is a tensor
 }
 
 func (c column) row(i int) []byte { return c.data[i*c.rowBytes:][:c.rowBytes] }
 
+// textAt returns the text of a row.
+func (c column) textAt(row int) string { return string(c.text.At(row)) }
+
 // columns are the fields of a batch, in their order.
 func columns(b *headrace.Batch, fields []headrace.Field) []column {
 	all := make([]column, len(fields))
+	texts := textsOf(b)
 	for i, f := range fields {
 		if f.Kind == sample.Text {
-			all[i].texts = b.Text(f.Name)
-			if isLists(f) {
-				all[i].texts = ListsAsJSON(b, f.Name)
+			if all[i].text, texts = texts[0], texts[1:]; isLists(f) {
+				all[i].text = packed(ListsAsJSON(b, f.Name))
 			}
 			continue
 		}
@@ -39,6 +42,28 @@ func columns(b *headrace.Batch, fields []headrace.Field) []column {
 		all[i].data, all[i].rowBytes, all[i].shape = t.Data, len(t.Data)/b.Rows(), t.Shape[1:]
 	}
 	return all
+}
+
+// textsOf returns the fields of text of a batch, in their order. Those of a table are
+// packed already.
+func textsOf(b *headrace.Batch) (all []*sample.Texts) {
+	for rows, of := range b.Texts() {
+		if of == nil {
+			of = packed(rows)
+		}
+		of.Spell() // no row is asked for alone
+		all = append(all, of)
+	}
+	return all
+}
+
+func packed(rows []string) *sample.Texts {
+	t := &sample.Texts{Ends: make([]int, 0, len(rows))}
+	for _, text := range rows {
+		t.Bytes = append(t.Bytes, text...)
+		t.End()
+	}
+	return t
 }
 
 // isLists tells fields of lists of text.

@@ -31,7 +31,7 @@ func newEncoder(f headrace.Field, o Options) (encoder, error) {
 			suffix = ".json"
 		}
 		return encoder{suffix: f.Name + suffix, encode: func(dst []byte, c column, row int) ([]byte, error) {
-			return append(dst, c.texts[row]...), nil
+			return append(dst, c.text.At(row)...), nil
 		}}, nil
 	case isInteger(f):
 		suffix := f.Name + ".id"

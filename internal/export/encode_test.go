@@ -52,7 +52,7 @@ func TestForms(t *testing.T) {
 			size *= n
 		}
 		got, err := e.encode([]byte("before "), column{data: append(make([]byte, size), c.data[:size]...),
-			rowBytes: size, shape: c.field.Shape, texts: []string{"", "a cat"}}, 1)
+			rowBytes: size, shape: c.field.Shape, text: packed([]string{"", "a cat"})}, 1)
 		want := "before " + c.want
 		if c.want == "" {
 			want = "before " + string(npy.Write(c.field.DType, c.field.Shape)) + string(c.data[:size])

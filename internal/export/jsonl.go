@@ -41,11 +41,11 @@ func (w *objects) encode(block *bytes.Buffer, scratch []byte, columns []column, 
 
 		c := columns[i]
 		if isLists(f) {
-			block.WriteString(c.texts[row])
+			block.Write(c.text.At(row))
 			continue
 		}
 		if f.Kind == sample.Text {
-			text, err := json.Marshal(recipe.Path(c.texts[row]))
+			text, err := json.Marshal(recipe.Path(c.textAt(row)))
 			if err != nil {
 				return nil, err
 			}

@@ -67,7 +67,8 @@ func (w *arrays) write(columns []column, rows, _ int) error {
 			continue
 		}
 		w.lines = w.lines[:0]
-		for _, text := range c.texts {
+		for row := range rows {
+			text := c.text.At(row)
 			if isLists(w.fields[i]) {
 				w.lines = append(w.lines, text...)
 			} else {
@@ -83,10 +84,18 @@ func (w *arrays) write(columns []column, rows, _ int) error {
 	return nil
 }
 
+// otherwise are the bytes of texts that JSON has in another way.
+var otherwise = func() (all [256]bool) {
+	for c := range all {
+		all[c] = c < ' ' || c > '~' || strings.IndexByte(`"\<>&`, byte(c)) >= 0
+	}
+	return all
+}()
+
 // appendText appends a text as JSON.
-func appendText(dst []byte, text string) []byte {
-	for _, c := range []byte(text) {
-		if c < ' ' || c > '~' || strings.IndexByte(`"\<>&`, c) >= 0 { // which is written otherwise
+func appendText(dst, text []byte) []byte {
+	for _, c := range text {
+		if otherwise[c] {
 			return append(dst, asJSON(recipe.Path(text))...)
 		}
 	}

@@ -114,7 +114,7 @@ func (w *tables) encode(block *bytes.Buffer, scratch []byte, columns []column, r
 		if w.encoders[i].picture {
 			key := ""
 			if w.key >= 0 {
-				key = columns[w.key].texts[row]
+				key = columns[w.key].textAt(row)
 			}
 			put([]byte(stem(key, number, epoch, w.run.Epochs > 1) + "." + w.encoders[i].suffix))
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sort"
 )
 
 // columnar are records of which many are encoded at once, column by column.
@@ -78,23 +79,33 @@ func fitting(columns []column, from, rows int, room int64, size func(i int) int6
 	room -= int64(4 + 4*len(columns))
 	each, texts := int64(0), []int(nil)
 	for i := range columns {
-		if columns[i].texts == nil {
+		if columns[i].text == nil {
 			each += size(i)
 		} else {
 			each += 4
 			texts = append(texts, i)
 		}
 	}
-	for n := range rows {
-		room -= each
+	bytes := func(n int) int64 { // of so many samples
+		all := each * int64(n)
 		for _, i := range texts {
-			room -= int64(len(columns[i].texts[from+n]))
+			all += int64(len(columns[i].textsOf(from, n)))
 		}
-		if room < 0 {
-			return n
-		}
+		return all
 	}
-	return rows
+	return sort.Search(rows, func(n int) bool { return bytes(n+1) > room })
+}
+
+// textsOf returns the texts of some rows, one after the other.
+func (c column) textsOf(from, rows int) []byte {
+	begin := 0
+	if from > 0 {
+		begin = c.text.Ends[from-1]
+	}
+	if rows == 0 {
+		return nil
+	}
+	return c.text.Bytes[begin:c.text.Ends[from+rows-1]]
 }
 
 // encodeRows implements columnar. Values are as Parquet's PLAIN has them.
@@ -117,10 +128,12 @@ func encodeColumns(block *bytes.Buffer, columns []column, from, rows int, number
 	b := binary.LittleEndian.AppendUint32(block.AvailableBuffer(), uint32(rows))
 	for i := range columns {
 		start := len(b)
-		if b = append(b, 0, 0, 0, 0); columns[i].texts == nil {
+		if b = append(b, 0, 0, 0, 0); columns[i].text == nil {
 			b = numbers(b, i)
 		} else {
-			for _, text := range columns[i].texts[from : from+rows] {
+			b = slices.Grow(b, 4*rows+len(columns[i].textsOf(from, rows)))
+			for row := range rows {
+				text := columns[i].text.At(from + row)
 				b = append(binary.LittleEndian.AppendUint32(b, uint32(len(text))), text...)
 			}
 		}

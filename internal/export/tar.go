@@ -46,7 +46,7 @@ func keyOf(fields []headrace.Field) int {
 func (w *archives) encode(block *bytes.Buffer, scratch []byte, columns []column, row int, number int64, epoch int) (_ []byte, err error) {
 	key := ""
 	if w.key >= 0 {
-		key = columns[w.key].texts[row]
+		key = columns[w.key].textAt(row)
 	}
 	name := stem(key, number, epoch, w.epochs)
 	block.Reset()

@@ -61,7 +61,7 @@ func (w *examples) encode(block *bytes.Buffer, scratch []byte, columns []column,
 		picture, is := w.pictures[i]
 		switch {
 		case f.Kind == sample.Text:
-			list = appendMessage(list[:0], listValue, []byte(c.texts[row]))
+			list = appendMessage(list[:0], listValue, c.text.At(row))
 		case is:
 			var err error
 			if scratch, err = picture.encode(scratch[:0], c, row); err != nil {

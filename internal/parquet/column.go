@@ -1,9 +1,6 @@
 package parquet
 
-import (
-	"encoding/binary"
-	"slices"
-)
+import "encoding/binary"
 
 // Type is what a column has. Rows have its values as PLAIN has them: numbers with their
 // lowest byte first.
@@ -56,7 +53,7 @@ type pages struct {
 // pageBytes is how long pages become: 1 MiB, as those of other writers.
 const pageBytes = 1 << 20
 
-func (p *pages) add(value []byte) {
+func (p *pages) add(value []byte, scratch *scratch) {
 	switch {
 	case p.Type == Bool:
 		if p.bits |= value[0] & 1 << (p.values % 8); p.values%8 == 7 {
@@ -70,12 +67,15 @@ func (p *pages) add(value []byte) {
 		p.plain = append(p.plain, value...)
 	}
 	if p.values++; len(p.plain) >= pageBytes {
-		p.end()
+		p.end(scratch)
 	}
 }
 
+// scratch is memory for a page, which all columns use.
+type scratch struct{ page, packed, fragment []byte }
+
 // end completes a page.
-func (p *pages) end() {
+func (p *pages) end(s *scratch) {
 	if p.values == 0 {
 		return
 	}
@@ -85,10 +85,10 @@ func (p *pages) end() {
 
 	// Before the values are their levels: one run, for none is null.
 	run := append(binary.AppendUvarint(nil, uint64(p.values)<<1), byte(len(p.Path)))
-	page := slices.Concat(binary.LittleEndian.AppendUint32(nil, uint32(len(run))), run, p.plain)
-	packed := page
+	s.page = append(append(binary.LittleEndian.AppendUint32(s.page[:0], uint32(len(run))), run...), p.plain...)
+	page, packed := s.page, s.page
 	if p.codec() == codecSnappy {
-		packed = snappy(page)
+		packed = s.snappy(page)
 	}
 
 	before := len(p.done)

@@ -30,6 +30,7 @@ type Writer struct {
 	rows    int64 // of the group that grows
 	size    int   // of its values
 	err     error
+	scratch scratch
 }
 
 type rowGroup struct {
@@ -64,7 +65,7 @@ func (w *Writer) Add(values [][]byte) error {
 		if len(v) > math.MaxInt32/2 {
 			return fmt.Errorf("a value of %q has %d bytes: Parquet counts those of a page in 31 bits", w.columns[i].Path, len(v))
 		}
-		w.columns[i].add(v)
+		w.columns[i].add(v, &w.scratch)
 		w.size += len(v)
 	}
 	if w.rows++; w.size >= groupBytes {
@@ -80,7 +81,7 @@ func (w *Writer) endGroup() {
 	g := rowGroup{rows: w.rows}
 	for i := range w.columns {
 		p := &w.columns[i]
-		p.end()
+		p.end(&w.scratch)
 		g.chunks = append(g.chunks, chunk{w.at, int64(len(p.done)), p.unpacked})
 		w.write(p.done)
 		p.done, p.unpacked = p.done[:0], 0

@@ -17,13 +17,13 @@ func TestSnappy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.SliceOfN(rapid.Byte(), 1, 40).Draw(t, "word")
 		b := bytes.Repeat(word, rapid.IntRange(0, 200_000/len(word)).Draw(t, "times"))
-		packed := snappy(b)
+		packed := new(scratch).snappy(b)
 		got, err := s2.Decode(nil, packed)
 		if err != nil || !bytes.Equal(got, b) {
 			t.Fatalf("%d bytes become %d: %v", len(b), len(got), err)
 		}
 		for whole := b; len(whole) > 0; whole = whole[min(fragment, len(whole)):] {
-			alone := snappy(whole[:min(fragment, len(whole))])
+			alone := new(scratch).snappy(whole[:min(fragment, len(whole))])
 			_, n := binary.Uvarint(alone)
 			if !bytes.Contains(packed, alone[n:]) {
 				t.Fatal("a fragment is another where it is alone")
