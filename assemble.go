@@ -27,6 +27,7 @@ type materials struct {
 	probes  bool           // nothing runs but for a first sample, and the host goes on
 	host    *python.Host   // that has workers already; nil: none does
 	hosts   []stats.Host   // of stores, as they were counted before
+	unwatch func()         // ends the warnings about their hosts
 }
 
 // assemble makes the loader of a recipe whose rows have this schema, in steps of which
@@ -84,7 +85,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 		return nil, &Mistake{Key: "dead_letters", Err: err}
 	}
 	return &Loader{
-		config: d.config, options: d.options, recipe: r,
+		config: d.config, options: d.options, recipe: r, reading: context.WithoutCancel(ctx), unwatch: m.unwatch,
 		assembly: assembly{
 			listing: listed, plan: d.plan, budget: held.budget, arena: held.arena, slots: held.slots, consumer: to, gate: crew.gate,
 			work: crew.env, compiled: program, extent: known.extent, lists: m.lists, probes: m.probes,

@@ -42,6 +42,8 @@ type Loader struct {
 	epoch    // the one that Next is in
 	watched  // what it tells of itself
 	started  bool
+	unwatch  func()          // ends the warnings about hosts of stores
+	reading  context.Context // that of Open without its end: whose credentials reads have
 
 	mu   sync.Mutex
 	live // guarded by mu
@@ -121,7 +123,7 @@ func (l *Loader) know(at State) error {
 		return nil
 	}
 	for _, s := range l.sources {
-		if err := s.Know(context.Background(), at.Epoch); err != nil {
+		if err := s.Know(l.reading, at.Epoch); err != nil {
 			return err
 		}
 	}
@@ -167,7 +169,7 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 	}
 
 	l.serial.begin(l.gate, serialUntil)
-	run, err := pipe.Start(context.Background(), l.compiled.Flow, pipe.Config{
+	run, err := pipe.Start(l.reading, l.compiled.Flow, pipe.Config{
 		Resume:   l.extent.Resume(from),
 		Epochs:   left,
 		Failures: core.RunPolicy(l.config.OnError, l.config.MaxErrors, l.info.SamplesPerEpoch),
@@ -386,6 +388,7 @@ func (l *Loader) Close() error {
 	case !l.probes:
 		python.HostOf(l.work).Close()
 		l.lists.Close()
+		l.unwatch()
 	case l.compiled.Writers != nil:
 		l.compiled.Writers.DropSegments()
 	}

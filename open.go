@@ -16,6 +16,7 @@ import (
 	"github.com/headrace/headrace/op/python"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/store"
 )
 
 // Open checks everything that can be checked before a sample is read, lists the source,
@@ -37,9 +38,11 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (_ *Loader,
 		return nil, err
 	}
 
-	m := materials{config: c, options: o, lists: source.NewLister(r), room: roomFor(0, c.withDefaults()), hosts: hosts()}
+	m := materials{config: c, options: o, lists: source.NewLister(r), room: roomFor(0, c.withDefaults()), hosts: hosts(),
+		unwatch: store.Watch(func(s store.Silence) { o.withDefaults().Warn("host", s.String()) })}
 	defer func() {
 		if wrong != nil {
+			m.unwatch()
 			m.lists.Close()
 			if m.host != nil {
 				m.host.Close()

@@ -136,7 +136,7 @@ func (l *Loader) Stats() stats.Snapshot {
 func hosts() (all []stats.Host) {
 	for _, c := range store.AllCounts() {
 		all = append(all, stats.Host{Host: c.Host, Requests: c.Requests, Failed: c.Failed, Throttled: c.Throttled, Retries: c.Retries,
-			Hedges: c.Hedges, Wanted: c.Wanted, Fetched: c.Fetched, Waited: c.Waited, Took: c.Took, AtOnce: c.AtOnce})
+			Hedges: c.Hedges, Wanted: c.Wanted, Fetched: c.Fetched, Waited: c.Waited, Took: c.Took, AtOnce: c.AtOnce, Silent: c.Silent})
 	}
 	return all
 }

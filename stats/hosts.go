@@ -27,6 +27,7 @@ type Host struct {
 	Waited    time.Duration `json:"waited_ns" counter:"ns" doc:"time that requests waited for their turn"`
 	Took      time.Duration `json:"took_ns" counter:"ns" doc:"time that requests took, without that"`
 	AtOnce    int           `json:"at_once" gauge:"requests" doc:"requests that may be sent at once now"`
+	Silent    time.Duration `json:"silent_ns" gauge:"ns" doc:"time for which it has sent nothing, though asked; 0: all is well"`
 }
 
 // hostsSince returns the counts since those of earlier. Hosts are known by their names.
@@ -61,6 +62,9 @@ func host(h Host) string {
 			line += fmt.Sprintf(", %d %s", c.n, c.what)
 		}
 	}
+	if h.Silent >= time.Second {
+		line += ", silent for " + duration(h.Silent)
+	}
 	return line
 }
 
@@ -73,6 +77,8 @@ func hostVerdict(s Snapshot, t pipe.StageStats) string {
 	}
 	h := slices.MaxFunc(s.Hosts, func(a, b Host) int { return cmp.Compare(a.Took, b.Took) })
 	switch {
+	case h.Silent >= 5*time.Second:
+		return fmt.Sprintf(" The host %s has sent nothing for %s.", h.Host, duration(h.Silent))
 	case h.Throttled*100 > h.Requests:
 		return fmt.Sprintf(" The host %s is the limit: it asked for fewer requests %d times in %d.", h.Host, h.Throttled, h.Requests)
 	case h.AtOnce >= store.MostAtOnce*9/10:

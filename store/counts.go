@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ type Counts struct {
 	Waited    time.Duration // of requests for their turn
 	Took      time.Duration // of requests, from when they were sent until all of the answer was read
 	AtOnce    int           // requests that may be sent at once now
+	Silent    time.Duration // for which it has not answered, though it was asked; 0: it is not asked, or answers
 }
 
 var (
@@ -69,4 +71,53 @@ func (c *Counts) add(more Counts) {
 	c.Waited += more.Waited
 	c.Took += more.Took
 	c.AtOnce = max(c.AtOnce, more.AtOnce)
+	c.Silent = max(c.Silent, more.Silent)
+}
+
+// Silence is said of a host that does not answer, and of one that does so again.
+type Silence struct {
+	Host  string
+	For   time.Duration
+	Error string // of the last request that has failed; "": none has
+	Ended bool
+}
+
+// String is a sentence for people.
+func (s Silence) String() string {
+	lasts := s.For.Round(time.Second)
+	switch {
+	case s.Ended:
+		return fmt.Sprintf("%s answers again, after %v", s.Host, lasts)
+	case s.Error == "":
+		return fmt.Sprintf("%s has sent nothing for %v: reads wait for it", s.Host, lasts)
+	}
+	return fmt.Sprintf("%s has sent nothing for %v (%s): reads wait for it, and try again", s.Host, lasts, s.Error)
+}
+
+var (
+	watching sync.Mutex // guards watchers
+	watchers = map[*func(Silence)]bool{}
+)
+
+// Watch has a function called when a host has not answered for a while, now and then
+// while that lasts, and when it answers again. It must return soon. Stop ends that.
+func Watch(f func(Silence)) (stop func()) {
+	watching.Lock()
+	defer watching.Unlock()
+	key := &f
+	watchers[key] = true
+	return func() {
+		watching.Lock()
+		defer watching.Unlock()
+		delete(watchers, key)
+	}
+}
+
+// Say calls all functions that watch.
+func Say(s Silence) {
+	watching.Lock()
+	defer watching.Unlock()
+	for f := range watchers {
+		(*f)(s)
+	}
 }

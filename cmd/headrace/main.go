@@ -14,11 +14,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/headrace/headrace/internal/node"
 	"github.com/headrace/headrace/internal/version"
 )
 
 func main() {
 	runtime.GOMAXPROCS(processors())
+	node.Meet()
 	os.Exit(execute(rootCommand(), os.Args[1:], os.Stderr))
 }
 

@@ -178,6 +178,9 @@ var arrows = []arrow{
 	{"shard/arrayrecord", "github.com/minio/highwayhash", "checksums of chunks"},
 
 	{"store", "golang.org/x/sys", "files are read without Go's network poller"},
+	{"store", "internal/node", "processes that list the same at once have one listing"},
+	{"store/steady", "internal/node", "and one pace towards a host"},
+	{"internal/node", "golang.org/x/sys", "locks of the kernel, shared memory"},
 	{"store/storetest", "store", "what it tests"},
 	{"store/steady", "store", "what it reads are objects"},
 	{"store/azure", "store", "it is one"},
@@ -840,6 +843,7 @@ var arrows = []arrow{
 	{"cmd/headrace", "store/hub", "only the program has stores of the network, no package does"},
 	{"cmd/headrace", "store/s3", "only the program has stores of the network, no package does"},
 	{"cmd/headrace", "store/web", "only the program has stores of the network, no package does"},
+	{"cmd/headrace", "internal/node", "only the program meets others of its node, no package does"},
 	{"cmd/headrace", "store", "inspect reads the files of the first samples"},
 	{"cmd/headrace", "tensor", "inspect looks at the numbers of the first samples"},
 	{"cmd/headrace", "serve", "headrace serve"},

@@ -9,7 +9,9 @@ func (c *Client) Counts() (all []store.Counts) {
 	for name, h := range c.hosts {
 		h.mu.Lock()
 		one := h.counts
-		one.Host, one.AtOnce = name, int(h.window)
+		one.Host = name
+		one.AtOnce, _ = h.pace.share()
+		one.Silent = h.silent()
 		h.mu.Unlock()
 		all = append(all, one)
 	}

@@ -132,6 +132,9 @@ func (u *Unreachable) Unwrap() []error {
 	return []error{u.Err, syscall.EREMOTEIO}
 }
 
+// ErrNoHost marks a host that the network does not know.
+var ErrNoHost = errors.New("there is no host of this name")
+
 // final is an error that no other try can mend.
 type final struct{ error }
 
@@ -158,7 +161,7 @@ func (h *host) meant(err error) error {
 	case errors.As(err, &certificate), errors.As(err, &invalid):
 		return &final{&Unreachable{h.name, 1, 0, fmt.Errorf("%w: set SSL_CERT_FILE if your own authority has certified the host", err)}}
 	case errors.As(err, &name) && name.IsNotFound && !known:
-		return &final{&Unreachable{h.name, 1, 0, errors.New("there is no host of this name")}}
+		return &final{&Unreachable{h.name, 1, 0, ErrNoHost}}
 	case isTimeout(err) && !errors.Is(err, syscall.ETIMEDOUT):
 		return fmt.Errorf("%w: %v", syscall.ETIMEDOUT, err) // not one of the context
 	}

@@ -249,7 +249,7 @@ func TestWrongAnswers(t *testing.T) {
 			w.Header().Set("Content-Length", "98")
 			part(1, 98, 100, 98)(b, &short{w}, r)
 			storetest.Reset(r)
-		}, syscall.EREMOTEIO, "after 10 tries"},
+		}, syscall.EREMOTEIO, "tries in 2m0"},
 		{"10⁶ headers", func(b *bed, w http.ResponseWriter, r *http.Request) {
 			conn, _, err := http.NewResponseController(w).Hijack()
 			if err != nil {
@@ -280,11 +280,12 @@ func TestWrongAnswers(t *testing.T) {
 				synctest.Wait()
 				b.Fault = func(_ int, w http.ResponseWriter, r *http.Request) bool { c.fault(b, w, r); return true }
 				before := len(b.Asked())
-				if took := b.fails(c.is, c.says); took > 2*time.Minute {
+				took, isNone := b.fails(c.is, c.says), c.what == "10⁶ headers" || c.what == "a short body" // which are no answers to Go
+				if took > 2*time.Minute && !isNone {
 					b.Errorf("it takes %v", took)
 				}
 				// Go sends a request again if a connection ends that was used before.
-				if n := len(b.Asked()) - before; c.is != syscall.EREMOTEIO && n != 1 || n > 11 {
+				if n := len(b.Asked()) - before; c.is != syscall.EREMOTEIO && n != 1 || n > 11 && !isNone {
 					b.Errorf("%d requests", n)
 				}
 			})

@@ -33,13 +33,15 @@ type host struct {
 	mu     sync.Mutex // guards what is below
 	counts store.Counts
 
-	window float64         // requests at once
+	pace   pace
 	within int             // requests that are sent, or whose body is read
 	queue  []chan struct{} // of those that wait for their turn
-	cut    time.Time       // of the last failure that halved the window
-	paused time.Time       // until when nothing is sent
+	alarm  *time.Timer     // rings when a pause ends; nil: none is set
 	streak int             // pauses since the last answer
 	last   time.Time       // of an answer; zero: there was none
+
+	silence silence
+	waiting int // requests that wait to be sent again
 
 	retries budget
 	hedges  budget
@@ -47,7 +49,7 @@ type host struct {
 }
 
 func newHost(name string) *host {
-	return &host{name: name, window: atFirst,
+	return &host{name: name, pace: newPace(name), silence: silence{over: make(chan struct{})},
 		retries: budget{left: retryBurst, most: retryBurst}, hedges: budget{left: hedgeBurst, most: hedgeBurst}}
 }
 
@@ -59,12 +61,13 @@ func (h *host) enter(ctx context.Context) error {
 	}
 	h.mu.Lock()
 	if len(h.queue) == 0 && h.open() {
-		h.within++
+		h.come(1)
 		h.mu.Unlock()
 		return nil
 	}
 	turn, since := make(chan struct{}), time.Now()
 	h.queue = append(h.queue, turn)
+	h.wake()
 	h.mu.Unlock()
 
 	select {
@@ -81,15 +84,43 @@ func (h *host) enter(ctx context.Context) error {
 	return nil
 }
 
-func (h *host) open() bool { return h.within < int(h.window) && !time.Now().Before(h.paused) }
+func (h *host) open() bool {
+	share, _ := h.pace.share()
+	return h.within < share && h.pace.paused() == 0
+}
+
+// come counts requests that come, or go.
+func (h *host) come(n int) {
+	h.within += n
+	h.pace.has(h.within)
+	if n > 0 {
+		h.ask()
+	}
+}
 
 // admit lets those in that wait, as far as there are places.
 func (h *host) admit() {
 	for len(h.queue) > 0 && h.open() {
-		h.within++
+		h.come(1)
 		close(h.queue[0])
 		h.queue = slices.Delete(h.queue, 0, 1)
 	}
+	h.wake()
+}
+
+// wake has those that wait let in when a pause ends, which may be one that another
+// process was told of. While there are requests, these do so when they end.
+func (h *host) wake() {
+	left := h.pace.paused()
+	if len(h.queue) == 0 || h.alarm != nil || left == 0 && h.within > 0 {
+		return
+	}
+	h.alarm = time.AfterFunc(left, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.alarm = nil
+		h.admit()
+	})
 }
 
 // leave gives the place of a request back, which was sent at a time and failed or not.
@@ -98,8 +129,9 @@ func (h *host) leave(ctx context.Context, sent time.Time, err error) {
 	defer h.mu.Unlock()
 	h.counts.Requests++
 	h.counts.Took += time.Since(sent)
-	full := h.within >= int(h.window)
-	h.within--
+	share, _ := h.pace.share()
+	isFull := h.within >= share
+	h.come(-1)
 	defer h.admit()
 	if ctx.Err() != nil {
 		return // which says nothing of the host
@@ -117,8 +149,8 @@ func (h *host) leave(ctx context.Context, sent time.Time, err error) {
 		h.hedges.earn(hedgeShare)
 		// More than are sent at once cannot be said to work. A tenth more with each round
 		// trip goes a little too far, and comes back soon after a storm.
-		if full {
-			h.window = min(h.window+max(rise, 1/h.window), mostAtOnce)
+		if isFull {
+			h.pace.rise()
 		}
 		return
 	case busy:
@@ -127,10 +159,8 @@ func (h *host) leave(ctx context.Context, sent time.Time, err error) {
 	default:
 		h.counts.Failed++
 	}
-	// Requests that were sent at the same time fail for one reason.
-	if sent.After(h.cut) {
-		h.window, h.cut = max(1, h.window/2), time.Now()
-	}
+	h.silence.why = err.Error()
+	h.pace.halve(sent)
 }
 
 func (h *host) count(f func(*store.Counts)) {
@@ -149,30 +179,34 @@ func (h *host) known() (last time.Time, ever bool) {
 // pause sends nothing for the time that the host asks for, or one that doubles.
 func (h *host) pause(wait time.Duration) {
 	if wait == 0 {
-		if time.Now().Before(h.paused) {
+		if h.pace.paused() > 0 {
 			return // others were told the same
 		}
 		wait = jitter(h.streak)
 		h.streak++
 	}
-	if until := time.Now().Add(wait); until.After(h.paused) {
-		h.paused = until
-		time.AfterFunc(wait, func() {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			h.admit()
-		})
-	}
+	h.pace.pause(wait)
 }
 
-// retry waits until the host may be sent one request more than it was.
+// retry waits until the host may be sent one request more than it was, and until a time
+// has passed, or an outage has ended.
 func (h *host) retry(ctx context.Context, wait time.Duration) error {
 	h.mu.Lock()
 	h.counts.Retries++
-	wait = max(wait, h.retries.take(retryTrickle))
+	_, processes := h.pace.share()
+	wait = max(wait, h.retries.take(retryTrickle/float64(processes)))
+	over := h.silence.over
+	h.waiting++
 	h.mu.Unlock()
+	defer func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.waiting--
+	}()
 	select {
 	case <-time.After(wait):
+		return nil
+	case <-over:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

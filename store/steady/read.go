@@ -63,7 +63,7 @@ func (c *Client) part(ctx context.Context, h *host, o store.Object, p []byte, at
 			return err
 		}
 		n, err = a.fill(p[:s.n])
-		h.count(func(c *store.Counts) { c.Fetched += int64(n) })
+		h.count(func(c *store.Counts) { c.Fetched += s.before + int64(n) })
 		return err
 	})
 	return n, err

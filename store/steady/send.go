@@ -16,6 +16,7 @@ type answer struct {
 	*http.Response
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+	host   *host
 }
 
 func (a *answer) close() {
@@ -34,6 +35,7 @@ func (a *answer) fill(p []byte) (n int, err error) {
 		m, err = a.Body.Read(p[n:])
 		n += m
 		stalled.Reset(toNextByte)
+		a.host.silence.moves()
 	}
 	switch {
 	case n == len(p):
@@ -114,7 +116,7 @@ func (c *Client) try(ctx context.Context, cancel context.CancelCauseFunc, h *hos
 	}
 	var sent *sent
 	if req.Body != nil && req.Body != http.NoBody {
-		sent = newSent(req.Body, cancel)
+		sent = newSent(req.Body, cancel, &h.silence)
 		req.Body = sent
 		if req.ContentLength > mostUnasked {
 			req.Header.Set("Expect", "100-continue")
@@ -136,8 +138,11 @@ func (c *Client) try(ctx context.Context, cancel context.CancelCauseFunc, h *hos
 	if sent == nil { // the time that a body takes says nothing of how soon reads are answered
 		h.answered(time.Since(begun))
 	}
-	a := &answer{resp, ctx, cancel}
+	a := &answer{resp, ctx, cancel, h}
 	isWritten := req.Method != http.MethodGet && resp.StatusCode/100 == 2
+	if !isOfGateway(resp.StatusCode) {
+		h.hear()
+	}
 	if resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusPartialContent || isWritten {
 		return a, nil
 	}

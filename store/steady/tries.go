@@ -9,13 +9,14 @@ import (
 )
 
 const (
-	mostTries   = 10              // without a byte, of one read
+	mostTries   = 10              // without a byte, of one read, while the host answers others
 	mostRefused = 30              // of one read, while the host asks for time
 	strangers   = 4               // of a host that has never answered
 	mostSilent  = 2 * time.Minute // without an answer to anything, beside the time that it asks for
 
 	firstPause   = 100 * time.Millisecond
 	longestPause = 10 * time.Second
+	longestProbe = 2 * time.Second  // of a read, while the host answers nobody
 	longestAsked = 10 * time.Minute // by the host
 )
 
@@ -30,6 +31,7 @@ type tries struct {
 	begun   time.Time
 	n       int           // since a byte came
 	all     int           // for messages
+	failed  time.Time     // the last one; zero: none has
 	allowed time.Duration // that the host has asked for
 }
 
@@ -58,7 +60,12 @@ func (t *tries) again(ctx context.Context, err error) error {
 		t.allowed += asked
 		return t.h.retry(ctx, 0)
 	case busy:
+	case known && !t.h.heard().After(t.failed):
+		// It answers nobody: this read is not to blame, and goes on when the host does.
+		t.failed = time.Now()
+		return t.h.retry(ctx, min(jitter(t.all-1), rand.N(longestProbe)))
 	default:
+		t.failed = time.Now()
 		t.n++
 		most := mostTries
 		if !known {

@@ -62,18 +62,20 @@ const toTakeByte = 30 * time.Second
 type sent struct {
 	io.ReadCloser
 	stalled *time.Timer
+	host    *silence
 
 	mu  sync.Mutex
 	err error
 }
 
-func newSent(body io.ReadCloser, cancel context.CancelCauseFunc) *sent {
-	return &sent{ReadCloser: body, stalled: time.AfterFunc(toTakeByte, func() { cancel(errStalled) })}
+func newSent(body io.ReadCloser, cancel context.CancelCauseFunc, host *silence) *sent {
+	return &sent{ReadCloser: body, host: host, stalled: time.AfterFunc(toTakeByte, func() { cancel(errStalled) })}
 }
 
 // Read implements [io.Reader].
 func (s *sent) Read(p []byte) (int, error) {
 	s.stalled.Stop() // the host waits for the disk meanwhile
+	s.host.moves()
 	n, err := s.ReadCloser.Read(p)
 	if err == nil {
 		s.stalled.Reset(toTakeByte)
