@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
+	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,12 +24,8 @@ func Find(ctx context.Context, s Store, root, text string, suffixes []string) (*
 // given, with the scheme that keys begin with.
 func listObjects(ctx context.Context, s Store, named, text string, suffixes []string) (*Table, error) {
 	before := strings.TrimSuffix(named, text)
-	b := newBuilder("")
-	b.t.schemes = before != ""
-	add := func(object string) error {
-		cut := strings.LastIndexByte(object, '/') + 1
-		return b.add(b.folder(before+object[:cut]), []byte(object[cut:]))
-	}
+	l := objectList{before: before}
+	b := l.builder()
 	// Without wildcards it is the name of an object or a folder. A store has no folders
 	// to ask for, so the object is tried first.
 	_, unlisted := s.(Unlisted)
@@ -39,7 +36,7 @@ func listObjects(ctx context.Context, s Store, named, text string, suffixes []st
 	if (unlisted || !hasWildcard(text)) && text != "" && !strings.HasSuffix(text, "/") {
 		switch o, err := s.Stat(ctx, text); {
 		case err == nil:
-			err = add(o.Name)
+			err = b.addObject(before+o.Name, o)
 			return b.table(), err
 		case unlisted && !strings.ContainsAny(text, "*["), // a ? begins a query
 			!errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNotRegular):
@@ -51,30 +48,46 @@ func listObjects(ctx context.Context, s Store, named, text string, suffixes []st
 	if err != nil {
 		return nil, err
 	}
-	var others kinds
-	for o, err := range s.Objects(ctx, p.base) {
-		if err == nil && !p.fits(o.Name) {
-			if p.suffixes != nil {
-				others.add(o.Name)
-			}
-			continue
-		}
-		if err == nil {
-			err = add(o.Name)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("store: list %q: %w", told, err)
-		}
-	}
+	l.pattern = p
+	b, err = listOnce(ctx, &stretches{in: s, prefix: p.base, keep: l.keep, make: l.builder}, &l.others, named, suffixes)
 	switch {
+	case err != nil:
+		return nil, fmt.Errorf("store: list %q: %w", told, err)
 	case b.len() > 0:
 		return b.table(), nil
-	case others.all > 0:
-		return nil, others.nothing(named, p.suffixes)
+	case l.others.all > 0:
+		return nil, l.others.nothing(told, p.suffixes)
 	case hasWildcard(text):
-		return nil, fmt.Errorf("%w: %q matches nothing", ErrNoFiles, named)
+		return nil, fmt.Errorf("%w: %q matches nothing", ErrNoFiles, told)
 	}
-	return nil, fmt.Errorf("%w: %w", ErrNoFiles, notExist(fmt.Sprintf("%q does not exist", named)))
+	return nil, fmt.Errorf("%w: %w", ErrNoFiles, notExist(fmt.Sprintf("%q does not exist", told)))
+}
+
+// objectList keeps the objects that fit a pattern.
+type objectList struct {
+	*pattern
+	before string // their names: the scheme
+
+	mu     sync.Mutex
+	others kinds
+}
+
+func (l *objectList) builder() *builder {
+	b := newBuilder("")
+	b.t.schemes = l.before != ""
+	return b
+}
+
+func (l *objectList) keep(b *builder, o Object) error {
+	if l.fits(o.Name) {
+		return b.addObject(l.before+o.Name, o)
+	}
+	if l.suffixes != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.others.add(o.Name)
+	}
+	return nil
 }
 
 func hasWildcard(text string) bool { return strings.ContainsAny(text, "*?[") }
@@ -87,14 +100,26 @@ func patternOf(text string, suffixes []string) (*pattern, error) {
 		p.base = ""
 		return p, nil
 	}
-	p, err := parsePattern(text)
-	if err == nil && !p.wild() {
+	p, names, err := splitPattern(text)
+	if err == nil && slices.Contains(strings.Split(text, "/"), "..") {
+		err = fmt.Errorf("%w: %q has .., which no folder of a store can have: write the name without it", ErrName, text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range names { // empty ones, too, as objects may have them
+		p.add(part)
+	}
+	if names == nil {
 		p.all(suffixes)
 	}
-	return p, err
+	return p, p.check()
 }
 
-// fits reports whether the whole name of an object below the base fits.
+// fits reports whether the whole name of an object below the base fits. Between its
+// slashes may be nothing, or a dot: a store has no folders, in which these would mean
+// something. Two dots never fit: a proxy, or a disk to which an object is copied, could
+// make another name of them.
 func (p *pattern) fits(object string) bool {
 	below, ok := strings.CutPrefix(object, p.base)
 	if !ok {
@@ -102,13 +127,39 @@ func (p *pattern) fits(object string) bool {
 	}
 	parts, at, fits := strings.Split(below, "/"), p.open(1), false
 	for _, part := range parts {
-		if part == "" {
+		if part == ".." {
 			return false
 		}
 		fits, at = p.below(at, []byte(part))
 		at = p.open(at)
 	}
 	return fits && p.suffix([]byte(parts[len(parts)-1]))
+}
+
+// First returns the first object that a pattern in any store finds, in the order of the
+// service; suffixes are as for [List].
+func First(ctx context.Context, name string, suffixes []string) (Object, error) {
+	in, object, err := Of(name)
+	if err != nil {
+		return Object{}, err
+	}
+	p, err := patternOf(object, suffixes)
+	if err != nil {
+		return Object{}, err
+	}
+	for o, err := range in.Objects(ctx, p.base) {
+		if err != nil || p.fits(o.Name) {
+			return o, err
+		}
+	}
+	return Object{}, fmt.Errorf("%w: %q matches nothing", ErrNoFiles, Shown(name))
+}
+
+// IsPattern reports whether a name in any store has wildcards, and can be listed.
+func IsPattern(name string) bool {
+	in, object, err := Of(name)
+	_, unlisted := in.(Unlisted)
+	return err == nil && !unlisted && hasWildcard(object)
 }
 
 // Stat returns the object of a name in any store; see [Store]. The path of a file that is
@@ -145,7 +196,7 @@ func IsFolder(ctx context.Context, s Store, name string) (bool, error) {
 	}
 	prefix := ""
 	if name != "" {
-		prefix = path.Clean(name) + "/"
+		prefix = strings.TrimSuffix(name, "/") + "/"
 	}
 	for _, err := range s.Objects(ctx, prefix) {
 		if errors.Is(err, ErrNoListing) {

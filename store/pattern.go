@@ -28,44 +28,57 @@ type name struct {
 const maxNames = 64
 
 func parsePattern(text string) (*pattern, error) {
+	p, parts, err := splitPattern(text)
+	if err != nil || parts == nil {
+		return p, err
+	}
+	if folder := strings.TrimRight(p.base, "/"); folder != "" {
+		p.base = folder + "/" // slashes before the first wildcard count once
+	}
+	for _, part := range parts {
+		if part != "" && part != "." {
+			p.add(part)
+		}
+	}
+	return p, p.check()
+}
+
+// splitPattern returns a pattern with its base, and the names that follow; none: all of
+// it is there.
+func splitPattern(text string) (p *pattern, names []string, err error) {
 	switch {
 	case text == "":
-		return nil, errors.New("store: the pattern is empty")
+		return nil, nil, errors.New("store: the pattern is empty")
 	case strings.IndexByte(text, 0) >= 0:
-		return nil, fmt.Errorf("store: the pattern %q contains a zero byte", text)
+		return nil, nil, fmt.Errorf("store: the pattern %q contains a zero byte", text)
 	}
 
 	parts := strings.Split(text, "/")
 	last := len(parts) - 1
 	first := slices.IndexFunc(parts, magic)
 	if first < 0 {
-		return &pattern{text: text, base: text[:len(text)-len(parts[last])], names: []name{{text: parts[last]}}}, nil
+		return &pattern{text: text, base: text[:len(text)-len(parts[last])], names: []name{{text: parts[last]}}}, nil, nil
 	}
 	if parts[last] == "" {
-		return nil, fmt.Errorf("store: the pattern %q names folders; write %q for the files in them, or %q for all below",
+		return nil, nil, fmt.Errorf("store: the pattern %q names folders; write %q for the files in them, or %q for all below",
 			text, text+"*", text+"**")
 	}
 
-	p := &pattern{text: text, base: strings.Join(append(parts[:first:first], ""), "/")}
-	if folder := strings.TrimRight(p.base, "/"); folder != "" {
-		p.base = folder + "/" // slashes before the first wildcard count once
+	if slices.Contains(parts[first:], "..") {
+		return nil, nil, fmt.Errorf("store: the pattern %q has .. after a wildcard", text)
 	}
+	return &pattern{text: text, base: strings.Join(append(parts[:first:first], ""), "/")}, parts[first:], nil
+}
 
-	for _, part := range parts[first:] {
-		if part == ".." {
-			return nil, fmt.Errorf("store: the pattern %q has .. after a wildcard", text)
-		}
-		p.add(part)
-	}
+func (p *pattern) check() error {
 	if len(p.names) > maxNames {
-		return nil, fmt.Errorf("store: the pattern %q has more than %d names after the first wildcard", text, maxNames)
+		return fmt.Errorf("store: the pattern %q has more than %d names after the first wildcard", p.text, maxNames)
 	}
-	return p, nil
+	return nil
 }
 
 func (p *pattern) add(part string) {
 	switch {
-	case part == "" || part == ".":
 	case part == "**":
 		if n := len(p.names); n == 0 || !p.names[n-1].deep { // twice is once
 			p.names = append(p.names, name{text: part, deep: true})
@@ -150,7 +163,7 @@ func (n name) match(name []byte) bool {
 	switch {
 	case n.plain():
 		return n.text == string(name)
-	case name[0] == '.' && !n.hidden:
+	case len(name) > 1 && name[0] == '.' && !n.hidden:
 		return false
 	default:
 		return n.deep || n.glob.match(name)

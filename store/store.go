@@ -24,7 +24,7 @@ var ErrNoListing = errors.New("store: cannot be listed")
 // ETIMEDOUT, is no sample's fault: readers wait and try again, and then the run ends.
 type Store interface {
 	// Objects yields the objects whose names begin with prefix, by the bytes of their
-	// names. An object "a" does not hide one "a/b".
+	// names, or else in the order of the service. An object "a" does not hide one "a/b".
 	Objects(ctx context.Context, prefix string) iter.Seq2[Object, error]
 	// Stat returns the object of a name. Where there is none, the error is
 	// [io/fs.ErrNotExist].

@@ -59,3 +59,41 @@ func TestSchemes(t *testing.T) {
 		}()
 	}
 }
+
+// TestNamesThatNoDiskHas: between the slashes of an object's name may be anything; two
+// dots are never found.
+func TestNamesThatNoDiskHas(t *testing.T) {
+	m := new(storetest.Memory)
+	for _, name := range []string{"a//1.tar", "a/./2.tar", "a/../3.tar", "a/.h/4.tar", "a/.5.tar", "a/6.tar", "a///7.tar",
+		"a/..8.tar", "a/...tar"} {
+		m.Set(name, nil)
+	}
+	for pattern, want := range map[string][]string{
+		"a":           {"a/./2.tar", "a///7.tar", "a//1.tar", "a/6.tar"},
+		"a/**":        {"a/./2.tar", "a///7.tar", "a//1.tar", "a/6.tar"},
+		"a//*":        {"a//1.tar"},
+		"a//":         {"a///7.tar", "a//1.tar"},
+		"a/*/*.tar":   {"a/./2.tar", "a//1.tar"},
+		"a/*//7.tar":  {"a///7.tar"},
+		"a/**//*.tar": {"a///7.tar", "a//1.tar"},
+		"a/./*.tar":   {"a/./2.tar"},
+		"a/.*":        {"a/...tar", "a/..8.tar", "a/.5.tar"},
+		"a/*/../*":    nil,
+		"a/..":        nil,
+	} {
+		var got []string
+		table, err := store.Find(t.Context(), m, "", pattern, []string{".tar"})
+		if err == nil {
+			for i := range table.Len() {
+				got = append(got, table.Key(i))
+			}
+		}
+		slices.Sort(want)
+		if !slices.Equal(got, want) || (err == nil) != (want != nil) {
+			t.Errorf("%q finds %q, %v, want %q", pattern, got, err, want)
+		}
+	}
+	if found, err := store.IsFolder(t.Context(), m, "a//"); !found || err != nil {
+		t.Errorf("the folder a// is not found: %v", err)
+	}
+}

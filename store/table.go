@@ -1,6 +1,8 @@
 package store
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -8,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // A Table is a list of files. It takes about 8 bytes a file beside the bytes of its
@@ -19,6 +22,9 @@ type Table struct {
 	names    []byte   // without their folder, one after the other
 	ends     []uint32 // by file
 	schemes  bool     // some paths begin with one
+	// versions of objects, as hashes, by file: 0 if it is not known yet; nil: there are
+	// none
+	versions []uint64
 }
 
 // Files returns the table of the given paths, in the given order, with repetitions.
@@ -38,7 +44,35 @@ func Files(root string, paths iter.Seq[string]) (*Table, error) {
 			return nil, err
 		}
 	}
-	return b.table(), nil
+	t := b.table()
+	if t.schemes {
+		t.versions = make([]uint64, t.Len())
+	}
+	return t, nil
+}
+
+// Check returns [ErrChanged] if an object is not the version of a file that was listed
+// or, if it was not listed, that Check has seen first. So all reads of a table are of one
+// version.
+func (t *Table) Check(i int, o Object) error {
+	if t.versions == nil {
+		return nil
+	}
+	is := o.hash()
+	if was := &t.versions[i]; atomic.CompareAndSwapUint64(was, 0, is) || atomic.LoadUint64(was) == is {
+		return nil
+	}
+	return fmt.Errorf("store: read %q: %w: it was replaced after it was listed, or read before; "+
+		"write new data under new names, and start again to read this", Shown(t.Path(i)), ErrChanged)
+}
+
+// hash is a short form of an object's size and version, and not 0.
+func (o Object) hash() uint64 {
+	h := uint64(14695981039346656037) // FNV-1a
+	for i := range len(o.Version) {
+		h = (h ^ uint64(o.Version[i])) * 1099511628211
+	}
+	return max(1, (h^uint64(o.Size))*1099511628211)
 }
 
 // Without returns the table without one of its files.
@@ -95,12 +129,14 @@ func (t *Table) Parent(i int) string {
 	return folder
 }
 
-func (t *Table) name(i int) string {
+func (t *Table) name(i int) string { return string(t.nameBytes(uint32(i))) }
+
+func (t *Table) nameBytes(i uint32) []byte {
 	start := uint32(0)
 	if i > 0 {
 		start = t.ends[i-1]
 	}
-	return string(t.names[start:t.ends[i]])
+	return t.names[start:t.ends[i]]
 }
 
 // under resolves a path against the folder to which relative paths belong.
@@ -154,6 +190,101 @@ func (b *builder) add(folder uint32, name []byte) error {
 	return nil
 }
 
+// addObject adds an object of a name, which was listed.
+func (b *builder) addObject(name string, o Object) error {
+	cut := strings.LastIndexByte(name, '/') + 1
+	if err := b.add(b.folder(name[:cut]), []byte(name[cut:])); err != nil {
+		return err
+	}
+	b.t.versions = append(b.t.versions, o.hash())
+	return nil
+}
+
+// joined returns one builder with the files of all stretches, which give theirs up.
+func joined(all []*stretch) *builder {
+	b := all[0].b
+	if len(all) == 1 {
+		return b
+	}
+	files, size := 0, 0
+	for _, s := range all {
+		files, size = files+s.b.len(), size+len(s.b.t.names)
+	}
+	b = newBuilder(b.t.root)
+	b.t.schemes = all[0].b.t.schemes
+	b.t.names, b.t.ends = make([]byte, 0, size), make([]uint32, 0, files)
+	b.t.folderOf, b.t.versions = make([]uint32, 0, files), make([]uint64, 0, files)
+	for _, s := range all {
+		b.join(&s.b.t)
+		s.b = nil
+	}
+	return b
+}
+
+func (b *builder) join(t *Table) {
+	folders := make([]uint32, len(t.folders))
+	for i, name := range t.folders {
+		folders[i] = b.folder(name)
+	}
+	begin := uint32(len(b.t.names))
+	b.t.names = append(b.t.names, t.names...)
+	for i, end := range t.ends {
+		b.t.ends = append(b.t.ends, begin+end)
+		b.t.folderOf = append(b.t.folderOf, folders[t.folderOf[i]])
+	}
+	b.t.versions = append(b.t.versions, t.versions...)
+}
+
+// sort puts the files of a listing into the order of their keys, each once.
+func (b *builder) sort() {
+	t := &b.t
+	order := make([]uint32, len(t.ends))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, t.compare)
+	order = slices.CompactFunc(order, func(i, j uint32) bool { return t.compare(i, j) == 0 })
+
+	sorted := newBuilder(t.root)
+	sorted.t = Table{root: t.root, schemes: t.schemes, folders: t.folders}
+	for _, i := range order {
+		sorted.t.names = append(sorted.t.names, t.nameBytes(i)...)
+		sorted.t.ends = append(sorted.t.ends, uint32(len(sorted.t.names)))
+		sorted.t.folderOf = append(sorted.t.folderOf, t.folderOf[i])
+		sorted.t.versions = append(sorted.t.versions, t.versions[i])
+	}
+	b.t = sorted.t
+}
+
+// compare compares the keys of two files.
+func (t *Table) compare(i, j uint32) int {
+	a, b := t.nameBytes(i), t.nameBytes(j)
+	if t.folderOf[i] == t.folderOf[j] {
+		return bytes.Compare(a, b)
+	}
+	// One folder may be below the other, or beside a file.
+	x, y := t.folders[t.folderOf[i]], t.folders[t.folderOf[j]]
+	n := min(len(x), len(y))
+	if c := strings.Compare(x[:n], y[:n]); c != 0 {
+		return c
+	}
+	x, y = x[n:], y[n:]
+	for k := range min(len(x)+len(a), len(y)+len(b)) {
+		if c := cmp.Compare(at(x, a, k), at(y, b, k)); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(len(x)+len(a), len(y)+len(b))
+}
+
+// at returns a byte of two texts, one after the other.
+func at(x string, a []byte, k int) byte {
+	if k < len(x) {
+		return x[k]
+	}
+	return a[k-len(x)]
+}
+
 func (b *builder) len() int { return len(b.t.ends) }
 
 // table returns what was collected, less the room that was left to grow.
@@ -163,5 +294,6 @@ func (b *builder) table() *Table {
 	t.folderOf = append([]uint32(nil), t.folderOf...)
 	t.names = append([]byte(nil), t.names...)
 	t.ends = append([]uint32(nil), t.ends...)
+	t.versions = append([]uint64(nil), t.versions...)
 	return &t
 }

@@ -1,12 +1,15 @@
 package store_test
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/headrace/headrace/store"
+	"github.com/headrace/headrace/store/storetest"
 
 	"pgregory.net/rapid"
 )
@@ -77,3 +80,31 @@ func TestParent(t *testing.T) {
 		}
 	}
 }
+
+// TestCheck: a name that was given has the version that is seen first.
+func TestCheck(t *testing.T) {
+	register(t)
+	table, err := store.Files("/data", slices.Values([]string{"memory://a/b", "/c"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := store.Object{Name: "a/b", Size: 3, Version: "1"}
+	if err := errors.Join(table.Check(0, o), table.Check(0, o), table.Check(1, store.Object{Version: "2"})); err != nil {
+		t.Error(err)
+	}
+	for _, other := range []store.Object{{Name: "a/b", Size: 3, Version: "2"}, {Name: "a/b", Size: 4, Version: "1"}} {
+		err := table.Check(0, other)
+		if !errors.Is(err, store.ErrChanged) || !strings.Contains(err.Error(), `"memory://a/b`) || !strings.Contains(err.Error(), "new names") {
+			t.Error(err)
+		}
+	}
+	local, err := store.Files("", slices.Values([]string{"a"}))
+	if err != nil || local.Check(0, o) != nil || local.Check(0, store.Object{}) != nil {
+		t.Error("a file of this machine is held against a version")
+	}
+}
+
+var registered sync.Once
+
+// register has a store for memory:// names.
+func register(*testing.T) { registered.Do(func() { store.Register("memory", new(storetest.Memory)) }) }

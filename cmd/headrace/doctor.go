@@ -20,8 +20,8 @@ func doctorCommand() *cobra.Command {
 			`limits, shared memory, and what
 decodes and writes each format. It really decodes images and shares memory, with the loaders' own code.
 
-With the name of an object or a folder of a store, such as s3://bucket/train, examine that instead: where it is, whose credentials are used,
-and whether it can be listed and read.
+With the name of an object or a folder of a store, such as s3://bucket/train, or a pattern, examine that instead: where it is, whose
+credentials are used, and whether it can be listed and read.
 
 Each line is a fact: ✓ all is well, ! could be better, ✗ missing or not working; after ! and ✗ comes what to do. The exit code is 1 if
 Headrace cannot run at all, or the name cannot be read.`,

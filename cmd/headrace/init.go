@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -25,7 +25,7 @@ func initCommand() *cobra.Command {
 		Use:   "init FOLDER",
 		Short: "Print a first recipe for a folder",
 		Long: `Print a training recipe for the files in a folder: images, recordings, videos or arrays (.npy, .npz), told ` +
-			`by name. Subfolders become classes.
+			`by name. Subfolders become classes. The folder may be one of a store, such as s3://bucket/train.
 Nothing is written: send the output to a file, and edit it.`,
 		Example: `  headrace init data/train > train.yaml
   headrace inspect train.yaml
@@ -37,7 +37,7 @@ Nothing is written: send the output to a file, and edit it.`,
 				return err
 			}
 			fmt.Fprintln(c.ErrOrStderr(), found.summary())
-			_, err = fmt.Fprint(c.OutOrStdout(), found.recipe(args[0]))
+			_, err = fmt.Fprint(c.OutOrStdout(), found.recipe(c.Context(), args[0]))
 			return err
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -70,13 +70,13 @@ func mediums() (all []medium) {
 }
 
 // steps returns the first steps for files such as this one.
-func (m *medium) steps(path string) string {
-	f, err := os.Open(path)
+func (m *medium) steps(ctx context.Context, path string) string {
+	f, err := store.Open(ctx, path, 0)
 	if err != nil {
 		return m.Steps(strings.NewReader(""))
 	}
 	defer f.Close()
-	return m.Steps(f)
+	return m.Steps(io.NewSectionReader(f, 0, f.Size()))
 }
 
 // surroundings are what a folder has.
@@ -90,7 +90,10 @@ type surroundings struct {
 
 // lookAround counts the files of each medium.
 func lookAround(ctx context.Context, folder string) (found surroundings, err error) {
-	absolute, err := filepath.Abs(folder)
+	absolute, err := strings.TrimSuffix(folder, "/"), error(nil)
+	if _, _, away := store.Scheme(folder); !away {
+		absolute, err = filepath.Abs(folder)
+	}
 	if err != nil {
 		return found, err
 	}
@@ -127,7 +130,7 @@ func lookAround(ctx context.Context, folder string) (found surroundings, err err
 func classesOf(t *store.Table, folder string) int {
 	folders := map[string]bool{}
 	for i := range t.Len() {
-		if filepath.Dir(t.Path(i)) == folder {
+		if path := t.Path(i); path[:strings.LastIndexByte(path, '/')] == strings.TrimSuffix(folder, "/") {
 			return 0
 		}
 		folders[t.Parent(i)] = true
@@ -157,7 +160,7 @@ func (s *surroundings) summary() string {
 	return text
 }
 
-func (s *surroundings) recipe(folder string) string {
+func (s *surroundings) recipe(ctx context.Context, folder string) string {
 	m := s.mediums[s.most]
 	arguments := []string{"pattern: " + quoted(folder)}
 	if s.classes > 0 {
@@ -166,7 +169,7 @@ func (s *surroundings) recipe(folder string) string {
 	if m.Paths {
 		arguments = append(arguments, "content: false")
 	}
-	return "headrace: 1\nsteps:\n  - files: {" + strings.Join(arguments, ", ") + "}\n  - shuffle\n" + m.steps(s.first)
+	return "headrace: 1\nsteps:\n  - files: {" + strings.Join(arguments, ", ") + "}\n  - shuffle\n" + m.steps(ctx, s.first)
 }
 
 // quoted is a text as YAML takes it within braces.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/headrace/headrace/internal/version"
@@ -15,7 +16,7 @@ import (
 const firstBytes = 64 << 10
 
 // Store examines whether the objects of a name can be listed and read: an object, or a
-// folder, of a store or of this machine.
+// folder, of a store or of this machine, or the first that a pattern finds.
 func Store(ctx context.Context, name string) Report {
 	e := examiner{report: Report{Build: version.Here(), Usable: true}}
 	in, object, err := store.Of(name)
@@ -29,12 +30,19 @@ func Store(ctx context.Context, name string) Report {
 		}
 	}
 
-	o, took, err := timed(func() (store.Object, error) { return in.Stat(ctx, object) })
 	_, unlisted := in.(store.Unlisted)
+	stat := func() (store.Object, error) { return in.Stat(ctx, object) }
+	if store.IsPattern(name) {
+		stat = func() (store.Object, error) { return store.First(ctx, name, nil) }
+	}
+	o, took, err := timed(stat)
 	if missing := errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrNotRegular); missing && !unlisted {
 		o, took, err = timed(func() (store.Object, error) { return firstBelow(ctx, in, object) })
 		e.reach("listing", fmt.Sprintf("the first object is %q", o.Name), err, took)
 	} else {
+		if store.IsPattern(name) {
+			e.reach("listing", fmt.Sprintf("the first object is %q", o.Name), err, took)
+		}
 		e.reach("object", fmt.Sprintf("%d bytes, version %s", o.Size, o.Version), err, took)
 	}
 	if err != nil {
@@ -64,7 +72,7 @@ func timed(f func() (store.Object, error)) (store.Object, time.Duration, error) 
 
 // firstBelow returns the first object of a folder.
 func firstBelow(ctx context.Context, in store.Store, name string) (store.Object, error) {
-	prefix := store.Join(name, "") + "/"
+	prefix := strings.TrimSuffix(name, "/") + "/"
 	if name == "" {
 		prefix = ""
 	}

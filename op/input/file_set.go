@@ -3,6 +3,7 @@ package input
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/op/python"
+	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/recipe/fuse"
 	"github.com/headrace/headrace/sample"
@@ -198,6 +200,9 @@ func (f *FileSet) Fetch(ctx context.Context, w *core.Env, it *record.Record) (in
 	if err != nil && f.PlaceGone(ctx, it.ID.Index, err) {
 		err = machine.ShortPlace(err)
 	}
+	if errors.Is(err, store.ErrChanged) {
+		err = pipe.Fatal(err) // the data are others, not one sample of them
+	}
 	return n, err
 }
 
@@ -224,6 +229,11 @@ func (f *FileSet) read(ctx context.Context, w *core.Env, it *record.Record) (int
 		return 0, err
 	}
 	defer file.Close()
+	if !file.IsLocal() {
+		if err := f.Table.Check(int(it.ID.Index), file.Object()); err != nil {
+			return 0, err
+		}
+	}
 	if first != nil {
 		f.firsts.saw(file.Size())
 	}

@@ -80,7 +80,7 @@ func (s *Store) Tell(ctx context.Context, name string) []store.Fact {
 	if err != nil {
 		return []store.Fact{{Name: "settings", Says: err.Error()}}
 	}
-	_, from, err := set.identity.get(ctx)
+	_, from, err := set.by(ctx).get(ctx)
 	if err != nil {
 		from = err.Error()
 	}
@@ -98,6 +98,11 @@ type page struct {
 
 // Objects implements [store.Store].
 func (s *Store) Objects(ctx context.Context, prefix string) iter.Seq2[store.Object, error] {
+	return s.ObjectsAfter(ctx, prefix, "")
+}
+
+// ObjectsAfter implements [store.Ranged].
+func (s *Store) ObjectsAfter(ctx context.Context, prefix, after string) iter.Seq2[store.Object, error] {
 	return func(yield func(store.Object, error) bool) {
 		bucket, prefix, ok := strings.Cut(prefix, "/")
 		if !ok || bucket == "" {
@@ -106,6 +111,9 @@ func (s *Store) Objects(ctx context.Context, prefix string) iter.Seq2[store.Obje
 		}
 
 		query := url.Values{"fields": {"nextPageToken,items(name,size,generation)"}, "prefix": {prefix}}
+		if after = strings.TrimPrefix(after, bucket+"/"); after != "" {
+			query.Set("startOffset", after) // which comes, too
+		}
 		for {
 			var p page
 			path := "/storage/v1/b/" + url.PathEscape(bucket) + "/o"
@@ -122,7 +130,7 @@ func (s *Store) Objects(ctx context.Context, prefix string) iter.Seq2[store.Obje
 			}
 
 			for _, o := range p.Items {
-				if strings.HasSuffix(o.Name, "/") {
+				if strings.HasSuffix(o.Name, "/") || after != "" && o.Name == after {
 					continue // a folder that another program has made
 				}
 				if !yield(store.Object{Name: bucket + "/" + o.Name, Size: o.Size, Version: steady.TagVersion(o.Generation, o.Size)}, nil) {
@@ -179,14 +187,14 @@ func (s *Store) do(ctx context.Context, t target, w *write, f func(steady.Ask) e
 			all.Set("userProject", set.project)
 		}
 		u.RawQuery = all.Encode()
-		token, from, err := set.identity.get(ctx)
+		token, from, err := set.by(ctx).get(ctx)
 		if err != nil {
 			return err
 		}
 
 		ask := steady.Ask{Host: set.host, Version: generation}
 		ask.Request = func(ctx context.Context, header http.Header) (*http.Request, error) {
-			token, _, err := set.identity.get(ctx) // a long read may need a new one
+			token, _, err := set.by(ctx).get(ctx) // a long read may need a new one
 			if err != nil {
 				return nil, err
 			}
@@ -219,6 +227,15 @@ func request(ctx context.Context, u *url.URL, header http.Header, token *oauth2.
 	return r
 }
 
+// by returns the identity for the reads of a context.
+func (s *settings) by(ctx context.Context) *identity {
+	i, ok := store.GiverOf(ctx, "gs", func(g *store.Giver) *identity { return &identity{giver: g, turn: steady.NewTurn()} })
+	if ok {
+		return i
+	}
+	return s.identity
+}
+
 // generation is the version of an object in an answer.
 func generation(header http.Header, size int64) string {
 	return steady.TagVersion(header.Get("X-Goog-Generation"), size)
@@ -233,7 +250,7 @@ func (s *Store) mended(ctx context.Context, set *settings, bucket string, r *ste
 		s.pays[bucket] = true
 		return true
 	case r.Status == http.StatusUnauthorized:
-		return set.identity.renew(ctx, token)
+		return set.by(ctx).renew(ctx, token)
 	}
 	return false
 }

@@ -153,7 +153,7 @@ func (s *service) list(w http.ResponseWriter, q url.Values, bucket string) {
 	}
 	for o := range s.Memory.Objects(context.Background(), bucket+"/"+q.Get("prefix")) {
 		name := strings.TrimPrefix(o.Name, bucket+"/")
-		if name <= q.Get("pageToken") {
+		if name <= q.Get("pageToken") || name < q.Get("startOffset") {
 			continue
 		}
 		if len(p.Items) == s.pages {
@@ -189,8 +189,12 @@ func (b inBucket) ReadAt(ctx context.Context, o store.Object, p []byte, at int64
 }
 
 func (b inBucket) Objects(ctx context.Context, prefix string) iter.Seq2[store.Object, error] {
+	return b.ObjectsAfter(ctx, prefix, "")
+}
+
+func (b inBucket) ObjectsAfter(ctx context.Context, prefix, after string) iter.Seq2[store.Object, error] {
 	return func(yield func(store.Object, error) bool) {
-		for o, err := range b.Store.Objects(ctx, b.root+prefix) {
+		for o, err := range b.Store.ObjectsAfter(ctx, b.root+prefix, b.root+after) {
 			o.Name = strings.TrimPrefix(o.Name, b.root)
 			if !yield(o, err) {
 				return

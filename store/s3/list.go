@@ -23,8 +23,8 @@ type page struct {
 	}
 }
 
-// page reads the next page of a listing.
-func (s *Store) page(ctx context.Context, bucket, prefix string, p *page) error {
+// page reads the next page of a listing, or the first one, of the keys after one.
+func (s *Store) page(ctx context.Context, bucket, prefix, after string, p *page) error {
 	// Sorted, as signatures have it. XML cannot have all characters of keys, URLs can.
 	query := "encoding-type=url&list-type=2"
 	if p.NextContinuationToken != "" {
@@ -32,6 +32,9 @@ func (s *Store) page(ctx context.Context, bucket, prefix string, p *page) error 
 	}
 	if prefix != "" {
 		query += "&prefix=" + encode(prefix, false)
+	}
+	if after != "" && p.NextContinuationToken == "" {
+		query += "&start-after=" + encode(after, false)
 	}
 	return s.do(ctx, target{bucket, "", query}, nil, func(c *steady.Client, a steady.Ask) error {
 		_, body, err := c.Page(ctx, a)

@@ -83,7 +83,7 @@ func (s *Store) Tell(ctx context.Context, name string) []store.Fact {
 	region := s.region(set, bucket)
 	host, _ := set.address(bucket, region)
 	facts := []store.Fact{{Name: "host", Says: host}, {Name: "region", Says: region}}
-	_, from, err := set.identity.get(ctx)
+	_, from, err := set.by(ctx).get(ctx)
 	if err != nil {
 		from = err.Error()
 	}
@@ -92,27 +92,26 @@ func (s *Store) Tell(ctx context.Context, name string) []store.Fact {
 
 // Objects implements [store.Store].
 func (s *Store) Objects(ctx context.Context, prefix string) iter.Seq2[store.Object, error] {
+	return s.ObjectsAfter(ctx, prefix, "")
+}
+
+// ObjectsAfter implements [store.Ranged]. Directory buckets list in no order, and from no
+// name on.
+func (s *Store) ObjectsAfter(ctx context.Context, prefix, after string) iter.Seq2[store.Object, error] {
 	return func(yield func(store.Object, error) bool) {
 		bucket, prefix, ok := strings.Cut(prefix, "/")
 		if !ok {
 			yield(store.Object{}, fmt.Errorf("%w: name one bucket, as in s3://bucket/*", store.ErrName))
 			return
 		}
-		last := ""
+		after := strings.TrimPrefix(after, bucket+"/")
 		for p := (page{}); ; {
-			if err := s.page(ctx, bucket, prefix, &p); err != nil {
+			if err := s.page(ctx, bucket, prefix, after, &p); err != nil {
 				yield(store.Object{}, err)
 				return
 			}
-
-			// Directory buckets list in no order; who lists rests on one.
 			for _, o := range p.objects(bucket) {
-				if o.Name < last {
-					yield(store.Object{}, fmt.Errorf("s3: the listing of %s is not in the order of names: name the files "+
-						"by braces, or in a table", bucket))
-					return
-				}
-				if last = o.Name; !yield(o, nil) {
+				if !yield(o, nil) {
 					return
 				}
 			}
@@ -153,7 +152,7 @@ func (s *Store) do(ctx context.Context, t target, w *write, f func(*steady.Clien
 		return err
 	}
 	for try := 0; ; try++ {
-		who, from, err := set.identity.get(ctx)
+		who, from, err := set.by(ctx).get(ctx)
 		if err != nil {
 			return err
 		}
@@ -163,7 +162,7 @@ func (s *Store) do(ctx context.Context, t target, w *write, f func(*steady.Clien
 		host, path := set.address(bucket, region)
 		path += encode(key, true)
 		err = f(c, steady.Ask{Host: host, Request: func(ctx context.Context, header http.Header) (*http.Request, error) {
-			who, _, err := set.identity.get(ctx) // a long read may need new ones
+			who, _, err := set.by(ctx).get(ctx) // a long read may need new ones
 			if err != nil {
 				return nil, err
 			}
@@ -203,7 +202,7 @@ func (s *Store) mended(ctx context.Context, set *settings, bucket, region, key s
 		s.regions[bucket] = why.region
 		return true
 	case why.Code == "ExpiredToken" || why.Code == "TokenRefreshRequired":
-		return set.identity.renew(ctx, key)
+		return set.by(ctx).renew(ctx, key)
 	}
 	return false
 }

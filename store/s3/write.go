@@ -136,7 +136,7 @@ func (s *Store) condition(ctx context.Context, bucket, key string, c store.Condi
 	tag := steady.VersionTag(c.Version)
 	if tag == "" { // of objects without bytes, only listings tell the ETag
 		var p page
-		if err := s.page(ctx, bucket, key, &p); err != nil {
+		if err := s.page(ctx, bucket, key, "", &p); err != nil {
 			return nil, err
 		}
 		if len(p.Contents) == 0 || p.Contents[0].Key != key || p.Contents[0].Size != 0 {

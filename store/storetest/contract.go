@@ -63,6 +63,10 @@ func Contract(t *testing.T, s store.Store, put func(name string, content []byte)
 		}
 	})
 
+	if r, ok := s.(store.Ranged); ok {
+		t.Run("ranges", func(t *testing.T) { ranges(t, r) })
+	}
+
 	t.Run("stat", func(t *testing.T) {
 		for o, err := range s.Objects(ctx, "") {
 			if again, err2 := s.Stat(ctx, o.Name); err != nil || err2 != nil || again != o {
@@ -159,6 +163,30 @@ func edges(t *testing.T, s store.Store, put func(name string, content []byte)) {
 	for _, at := range []int64{0, 1, 1 << 40} {
 		if err := s.ReadAt(ctx, empty, make([]byte, 1), at); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("a byte at %d of an empty object: %v", at, err)
+		}
+	}
+}
+
+// ranges is a store that lists from any name on, which need not be one of an object.
+func ranges(t *testing.T, s store.Ranged) {
+	names := func(prefix, after string) (all []string) {
+		for o, err := range s.ObjectsAfter(t.Context(), prefix, after) {
+			if err != nil {
+				t.Fatalf("ObjectsAfter(%q, %q): %v", prefix, after, err)
+			}
+			all = append(all, o.Name)
+		}
+		return all
+	}
+	for _, prefix := range []string{"", "a/"} {
+		all := names(prefix, "")
+		for i, name := range all {
+			if got := names(prefix, name); !slices.Equal(got, all[i+1:]) {
+				t.Errorf("after %q come %q, want %q", name, got, all[i+1:])
+			}
+			if got := names(prefix, name[:len(name)-1]); !slices.Contains(got, name) {
+				t.Errorf("after %q come %q, without %q", name[:len(name)-1], got, name)
+			}
 		}
 	}
 }

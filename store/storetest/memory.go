@@ -101,12 +101,17 @@ func (m *Memory) Read() int64 {
 
 // Objects implements [store.Store].
 func (m *Memory) Objects(ctx context.Context, prefix string) iter.Seq2[store.Object, error] {
+	return m.ObjectsAfter(ctx, prefix, "")
+}
+
+// ObjectsAfter implements [store.Ranged].
+func (m *Memory) ObjectsAfter(ctx context.Context, prefix, after string) iter.Seq2[store.Object, error] {
 	return func(yield func(store.Object, error) bool) {
 		m.mu.Lock()
 		names := slices.Sorted(maps.Keys(m.objects))
 		m.mu.Unlock()
 		for _, name := range names {
-			if !strings.HasPrefix(name, prefix) {
+			if !strings.HasPrefix(name, prefix) || name <= after {
 				continue
 			}
 			if o, err := m.Stat(ctx, name); !yield(o, err) {
