@@ -12,6 +12,7 @@ import (
 	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/extern"
 	"github.com/headrace/headrace/stats"
+	"github.com/headrace/headrace/store"
 	"github.com/headrace/headrace/wire"
 )
 
@@ -35,6 +36,9 @@ func (e *engine) session(ctx context.Context, conn *wire.Conn, number uint32) {
 	err := s.serve(ctx)
 	if s.program != nil {
 		defer s.program.Close()
+	}
+	if s.giver != nil {
+		defer s.giver.close()
 	}
 	if s.loader != nil {
 		s.pump.stop()
@@ -63,6 +67,9 @@ func (s *session) serve(ctx context.Context) error {
 		return err
 	}
 
+	if s.giver != nil {
+		ctx = store.WithGiver(ctx, s.giver.Giver)
+	}
 	switch f.Kind {
 	case wire.KindOpen:
 		if err := s.open(ctx, f); err != nil {
@@ -92,18 +99,26 @@ func (s *session) serve(ctx context.Context) error {
 	}
 }
 
-// first returns the frame that says the purpose of the session. HERE may precede it.
+// first returns the frame that says the purpose of the session. HERE and GIVER may
+// precede it.
 func (s *session) first() (wire.Frame, error) {
-	f, err := s.conn.Receive()
-	if err != nil || f.Kind != wire.KindHere {
-		return f, err
+	for {
+		f, err := s.conn.Receive()
+		if err != nil || f.Kind != wire.KindHere && f.Kind != wire.KindGiver {
+			return f, err
+		}
+		if f.Kind == wire.KindGiver {
+			if s.giver, err = newGiver(f); err != nil {
+				return f, err
+			}
+			continue
+		}
+		program, err := wire.FromDescriptor(f.Descriptor)
+		if err != nil {
+			return f, err
+		}
+		s.program = extern.NewProgram(program)
 	}
-	program, err := wire.FromDescriptor(f.Descriptor)
-	if err != nil {
-		return f, err
-	}
-	s.program = extern.NewProgram(program)
-	return s.conn.Receive()
 }
 
 // obey does what one frame asks for.

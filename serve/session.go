@@ -31,6 +31,7 @@ type session struct {
 	tracing tracing
 	logs    *logQueue
 	program *extern.Program // whose threads call functions; nil: it calls none
+	giver   *giver          // of credentials; nil: the environment has them
 }
 
 // announce tells the client about a segment, before the first batch in it. When the

@@ -59,7 +59,7 @@ func Of(name string) (s Store, object string, err error) {
 		return nil, "", unknown(scheme, name)
 	}
 	if strings.IndexByte(rest, 0) >= 0 {
-		return nil, "", fmt.Errorf("%w: %q has a zero byte", ErrName, name)
+		return nil, "", fmt.Errorf("%w: %q has a zero byte", ErrName, Shown(name))
 	}
 	return s, rest, nil
 }
@@ -77,8 +77,14 @@ func Plain(name string) (string, error) {
 	return name, err
 }
 
+// others are schemes that other programs have for the same names.
+var others = map[string]string{"s3a": "s3", "s3n": "s3", "gcs": "gs", "azure": "az", "wasb": "abfs", "wasbs": "abfss", "hub": "hf"}
+
 // unknown returns the one error about a scheme without a store, for all callers.
 func unknown(scheme, name string) error {
+	if ours := others[scheme]; ours != "" && stores[ours] != nil {
+		return fmt.Errorf("%w: %q: write %s:// instead of %s://", ErrScheme, Shown(name), ours, scheme)
+	}
 	known := []string{"file://"}
 	for _, s := range slices.Sorted(maps.Keys(stores)) {
 		known = append(known, s+"://")

@@ -36,6 +36,7 @@ const (
 	KindShare   Kind = 13
 	KindPreview Kind = 14
 	KindHere    Kind = 15
+	KindGiver   Kind = 16
 
 	KindOpened     Kind = 17
 	KindSegment    Kind = 18
@@ -76,7 +77,7 @@ var kindNames = map[Kind]string{
 	KindIO: "IO", KindTask: "TASK", KindShare: "SHARE", KindDone: "DONE",
 	KindSetup: "SETUP", KindReady: "READY", KindPack: "PACK", KindResults: "RESULTS", KindRoom: "ROOM", KindPull: "PULL",
 	KindFork: "FORK", KindExited: "EXITED", KindForget: "FORGET", KindLetGo: "LETGO",
-	KindPreview: "PREVIEW", KindHere: "HERE", KindPreviewed: "PREVIEWED",
+	KindPreview: "PREVIEW", KindHere: "HERE", KindGiver: "GIVER", KindPreviewed: "PREVIEWED",
 	KindNote: "NOTE", KindStatistics: "STATS", KindClosed: "CLOSED", KindLog: "LOG",
 }
 
@@ -91,7 +92,7 @@ func (k Kind) String() string {
 // descriptors is how many descriptors a frame of this kind brings.
 func (k Kind) descriptors() int {
 	switch k {
-	case KindSession, KindSegment, KindIO, KindShare, KindHere:
+	case KindSession, KindSegment, KindIO, KindShare, KindHere, KindGiver:
 		return 1
 	}
 	return 0

@@ -200,7 +200,11 @@ type credentials struct {
 // credentials returns those for a blob: a key or SAS of its account, or a token.
 func (s *settings) credentials(ctx context.Context, b blob) (c credentials, err error) {
 	scheme, host, _ := s.address(b)
+	given, isGiven := store.GiverOf(ctx, "az", newGiven)
 	switch {
+	case isGiven && (scheme == "https" || isHere(host)):
+		c.token, c.from, err = given.get(ctx)
+		return c, err
 	case len(s.key) > 0 && s.isOurs(b):
 		return credentials{key: s.key, from: s.from}, nil
 	case s.sas != "" && s.isOurs(b):
@@ -213,6 +217,14 @@ func (s *settings) credentials(ctx context.Context, b blob) (c credentials, err 
 	}
 	c.token, c.from, err = s.identity.get(ctx)
 	return c, err
+}
+
+// by returns the identity for the reads of a context.
+func (s *settings) by(ctx context.Context) *identity {
+	if i, ok := store.GiverOf(ctx, "az", newGiven); ok {
+		return i
+	}
+	return s.identity
 }
 
 func isHere(host string) bool {
@@ -253,12 +265,15 @@ func (s *Store) do(ctx context.Context, set *settings, b blob, query url.Values,
 		err = f(ask)
 
 		var r *steady.Refusal
-		if !errors.As(err, &r) {
+		switch {
+		case errors.Is(err, steady.ErrNoHost) && (set.endpoint == "" || !set.isOurs(b)):
+			return fmt.Errorf("there is no storage account %q: see AZURE_STORAGE_ACCOUNT, or the name (%w)", b.account, err)
+		case !errors.As(err, &r):
 			return err
 		}
 		code := r.Header.Get("X-Ms-Error-Code")
 		isOld := code == "InvalidAuthenticationInfo" || code == "AuthenticationFailed"
-		if try == 0 && isOld && set.identity.renew(ctx, who.token) {
+		if try == 0 && isOld && set.by(ctx).renew(ctx, who.token) {
 			continue
 		}
 		return explained(err, r, code, asked{b, host, who.from, w != nil})

@@ -2,6 +2,7 @@ package azure
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
+	"github.com/headrace/headrace/store"
 	"github.com/headrace/headrace/store/steady"
 )
 
@@ -26,6 +28,7 @@ import (
 // Without any, requests have no token, which is enough for public containers.
 type identity struct {
 	begin func() (azcore.TokenCredential, error)
+	must  string // the source that must have a token; "": one may
 
 	turn   steady.Turn // guards what is below
 	has    azcore.TokenCredential
@@ -52,7 +55,32 @@ func newIdentity(anonymous bool) *identity {
 		return i
 	}
 	i.begin = func() (azcore.TokenCredential, error) { return azidentity.NewDefaultAzureCredential(nil) }
+	if os.Getenv(application) != "" {
+		i.must = application
+	}
 	return i
+}
+
+const application = "AZURE_CLIENT_ID"
+
+// given has the tokens for the reads of a loader that gives its credentials.
+type given struct{ *store.Giver }
+
+func newGiven(g *store.Giver) *identity {
+	return &identity{turn: steady.NewTurn(), must: "loader(credentials=…)",
+		begin: func() (azcore.TokenCredential, error) { return given{g}, nil }}
+}
+
+// GetToken implements [azcore.TokenCredential].
+func (g given) GetToken(ctx context.Context, _ policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	is, err := g.Ask(ctx, "az")
+	if err == nil && is.Values["Token"] == "" {
+		err = errors.New("must have Token, and Expiration if it expires")
+	}
+	if is.Until.IsZero() {
+		is.Until = time.Now().AddDate(1, 0, 0)
+	}
+	return azcore.AccessToken{Token: is.Values["Token"], ExpiresOn: is.Until}, err
 }
 
 // get returns the token, and its source; none: there is none.
@@ -87,19 +115,18 @@ func (i *identity) fetch(ctx context.Context) (err error) {
 	t, err := i.has.GetToken(limited, policy.TokenRequestOptions{Scopes: []string{scope}})
 
 	now := time.Now()
-	id := os.Getenv("AZURE_CLIENT_ID")
 	switch {
 	case err == nil:
 		left := t.ExpiresOn.Sub(now)
 		i.token, i.from, i.until = t.Token, "azidentity", now.Add(max(left-earlier, left/2))
-		if id != "" {
-			i.from = "AZURE_CLIENT_ID"
+		if i.must != "" {
+			i.from = i.must
 		}
 	case ctx.Err() != nil: // which is of this reader alone
 		return ctx.Err()
-	case id != "":
+	case i.must != "":
 		i.until = now.Add(keepError)
-		return fmt.Errorf("azure: no token comes for AZURE_CLIENT_ID: %s", gist(err))
+		return fmt.Errorf("azure: no token comes for %s: %s", i.must, gist(err))
 	default:
 		i.token, i.from, i.until = "", nothing, now.Add(lookAgain)
 	}

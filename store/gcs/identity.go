@@ -14,6 +14,7 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
 
+	"github.com/headrace/headrace/store"
 	"github.com/headrace/headrace/store/steady"
 )
 
@@ -25,6 +26,8 @@ import (
 //
 // Without any, requests have no token, which is enough for public buckets.
 type identity struct {
+	giver *store.Giver // nil: as above
+
 	turn   steady.Turn // guards what is below
 	tokens oauth2.TokenSource
 	from   string // the source, for messages
@@ -56,17 +59,62 @@ func (i *identity) get(ctx context.Context) (*oauth2.Token, string, error) {
 	if err := i.turn.Take(ctx); err != nil {
 		return nil, "", err
 	}
-	defer i.turn.Give()
-	if ctx.Err() != nil {
-		return nil, "", ctx.Err()
-	}
 	if time.Now().Before(i.until) {
+		defer i.turn.Give()
 		return nil, i.from, i.failed
 	}
 
-	t, err := i.fetch()
-	i.told(t, err)
-	return t, i.from, err
+	// Google's library does not end with a context. The turn is given back when it has
+	// ended, for the readers that wait for theirs.
+	type found struct {
+		token *oauth2.Token
+		from  string
+		err   error
+	}
+	c := make(chan found, 1)
+	go func() {
+		defer i.turn.Give()
+		t, err := i.fetch()
+		i.told(t, err)
+		c <- found{t, i.from, err}
+	}()
+	select {
+	case f := <-c:
+		return f.token, f.from, f.err
+	case <-ctx.Done():
+		return nil, "", ctx.Err()
+	}
+}
+
+// giver is the source of credentials that the program gives.
+const giver = "loader(credentials=…)"
+
+// given has the tokens for the reads of a loader that gives its credentials.
+type given struct {
+	*store.Giver
+	has   *oauth2.Token
+	until time.Time // when the next one is asked for
+}
+
+// Token implements [oauth2.TokenSource].
+func (g *given) Token() (*oauth2.Token, error) {
+	now := time.Now()
+	if g.has != nil && (g.until.IsZero() || now.Before(g.until)) {
+		return g.has, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), mostToken)
+	defer cancel()
+	is, err := g.Ask(ctx, "gs")
+	switch {
+	case err != nil && g.has != nil && now.Before(g.has.Expiry):
+		return g.has, nil // it is good for a while
+	case err != nil:
+		return nil, err
+	case is.Values["Token"] == "":
+		return nil, errors.New("must have Token, and Expiration if it expires")
+	}
+	g.has, g.until = &oauth2.Token{AccessToken: is.Values["Token"], Expiry: is.Until}, is.Renewal(now)
+	return g.has, nil
 }
 
 // told keeps for a while that there is no token.
@@ -104,6 +152,10 @@ func (i *identity) fetch() (*oauth2.Token, error) {
 }
 
 func (i *identity) search() error {
+	if i.giver != nil {
+		i.tokens, i.from = &given{Giver: i.giver}, giver
+		return nil
+	}
 	// The context is for all requests to come, and only has their client.
 	ctx := context.WithValue(context.Background(), oauth2.HTTPClient, &http.Client{Timeout: mostToken})
 	file, from := os.Getenv("GOOGLE_APPLICATION_CREDENTIALS"), "GOOGLE_APPLICATION_CREDENTIALS"

@@ -13,6 +13,7 @@ import (
 
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
+	"github.com/headrace/headrace/store"
 	"github.com/headrace/headrace/store/steady"
 )
 
@@ -80,6 +81,25 @@ func newIdentity(anonymous bool) *identity {
 		i.sources = append(i.sources, of("the role of the machine", false, &credentials.IAM{}))
 	}
 	return i
+}
+
+// giver is the source of credentials that the program gives.
+const giver = "loader(credentials=…)"
+
+// given is the identity for the reads of a loader that gives its credentials.
+func given(g *store.Giver) *identity {
+	get := func() (v credentials.Value, err error) {
+		ctx, cancel := context.WithTimeout(context.Background(), mostSearch)
+		defer cancel()
+		is, err := g.Ask(ctx, "s3")
+		v.AccessKeyID, v.SecretAccessKey = is.Values["AccessKeyId"], is.Values["SecretAccessKey"]
+		v.SessionToken, v.Expiration = is.Values["SessionToken"], is.Until
+		if err == nil && (v.AccessKeyID == "" || v.SecretAccessKey == "") {
+			err = errors.New("must have AccessKeyId and SecretAccessKey, and SessionToken and Expiration if they expire")
+		}
+		return v, err
+	}
+	return &identity{turn: steady.NewTurn(), sources: []source{{giver, get, true}}}
 }
 
 var errNoSecret = errors.New("AWS_SECRET_ACCESS_KEY is not set")

@@ -1,6 +1,7 @@
 package s3
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -14,6 +15,8 @@ import (
 	"strings"
 
 	"gopkg.in/ini.v1"
+
+	"github.com/headrace/headrace/store"
 )
 
 // settings come from the environment and the profile that it names, as those of Amazon's
@@ -67,6 +70,14 @@ func read() (*settings, error) {
 	anonymous, _ := strconv.ParseBool(os.Getenv("AWS_NO_SIGN_REQUEST"))
 	s.identity = newIdentity(anonymous || strings.EqualFold(os.Getenv("AWS_NO_SIGN_REQUEST"), "yes"))
 	return s, nil
+}
+
+// by returns the identity for the reads of a context.
+func (s *settings) by(ctx context.Context) *identity {
+	if i, ok := store.GiverOf(ctx, "s3", given); ok {
+		return i
+	}
+	return s.identity
 }
 
 // address returns the host to ask for a bucket, and the beginning of the path there.

@@ -101,6 +101,8 @@ func explained(err error) error {
 		return err
 	}
 	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: there is no file of this name", err)
 	case r.Status == http.StatusProxyAuthRequired:
 		return fmt.Errorf("%w: the proxy of HTTPS_PROXY or HTTP_PROXY wants a user and password in its URL", err)
 	case errors.Is(err, fs.ErrPermission):

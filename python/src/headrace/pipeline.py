@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal, NoReturn
 
     from ._batch.format import Format
+    from ._client.giver import Giver
     from ._loader.loader import Loader
     from ._operations import Seeds, Some, Where
     from ._recipe.mesh import Part
@@ -973,6 +974,7 @@ class Pipeline(Operations):
         cp: Any = None,
         cp_layout: Literal["zigzag", "contiguous"] | None = None,
         cp_fields: Iterable[str] | None = None,
+        credentials: Callable[[], Mapping[str, Any]] | Mapping[str, Callable[[], Mapping[str, Any]]] | None = None,
     ) -> Loader:
         """Start the engine, list the source, check every step, and begin to fill batches.
 
@@ -1030,11 +1032,20 @@ class Pipeline(Operations):
                 `(rank, size)`. None, the default: whole rows.
             cp_layout: `"zigzag"`, the default: of 2 × size chunks, rank i gets i and 2 × size − 1 − i; `"contiguous"`: of size chunks, i.
             cp_fields: the fields to cut; None, the default: the sequences of `pack` and `bucket_batch`, with their positions and segments.
+            credentials: a function that returns those for `s3://` names, as STS has them: a dict with `AccessKeyId`, `SecretAccessKey`, and
+                maybe `SessionToken` and `Expiration`; or a dict of functions by scheme: `"s3"`, and `"gs"` or `"az"`, with `Token` and
+                `Expiration`. A thread of this process calls it, again before they expire, and once more if the service says that they
+                have. None, the default: as the [environment](stores.md#credentials) says.
 
         Returns:
             A loader. Each `for` loop over it is one epoch.
         """
-        given = {name: value for name, value in locals().items() if name not in ("self", "hooks", *_OF_MESH) and value is not DEFAULT}
+        given = {name: value for name, value in locals().items() if name not in _OF_THE_PROGRAM and value is not DEFAULT}
+        giver = None
+        if credentials is not None:
+            from ._client.giver import Giver
+
+            giver = Giver(credentials)
         from ._recipe.defaults import settings
 
         part, shared, peers = None, False, None
@@ -1076,7 +1087,7 @@ class Pipeline(Operations):
             if peers is not None and config["steps_per_epoch"] is None and "uneven" not in config:
                 config["agree"] = True
         try:
-            loader = self._start(config, None, None, _hooks(usual, hooks), interval, part, peers)
+            loader = self._start(config, None, None, _hooks(usual, hooks), interval, part, peers, giver)
         except RecipeError as error:
             if "initialise torch.distributed" not in str(error) or "torch.distributed" not in sys.modules:
                 raise
@@ -1096,6 +1107,7 @@ class Pipeline(Operations):
         every: float | None = None,
         part: Part | None = None,
         peers: list[int] | None = None,
+        giver: Giver | None = None,
     ) -> Loader:
         # The order matters: the engine starts while what takes long here is imported. The
         # run begins after that: its clock is about the loop, not about an import.
@@ -1130,7 +1142,7 @@ class Pipeline(Operations):
             except BaseException:
                 connection.close()
                 raise
-        request = Request(recipe, config, python, here)
+        request = Request(recipe, config, python, here, giver)
         if python is not None and here is None and not main and not names.sets:
             from ._loader.imports import movable
 
@@ -1191,6 +1203,7 @@ class Pipeline(Operations):
 
 _OF_MESH = ("mesh", "dp", "cp", "cp_layout", "cp_fields")
 _OF_THE_PROCESS = ("self", "rank", "world_size", *_OF_MESH)
+_OF_THE_PROGRAM = ("self", "hooks", "credentials", *_OF_MESH)
 
 
 def _hooks(*given: Iterable[Any]) -> tuple[Any, ...]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .._worker.here import Here
     from .crash import Death
     from .engine import Connection
+    from .giver import Giver
 
 _CLOSING = 5.0  # seconds that an engine has for its last statistics
 _SILENT = 5.0  # seconds until somebody looks what the opening of a loader waits for
@@ -42,13 +43,21 @@ def warn(payload: bytes) -> None:
 class Request:
     """What a loader asks of each engine that runs it."""
 
-    __slots__ = ("config", "here", "movable", "python", "recipe")
+    __slots__ = ("config", "giver", "here", "movable", "python", "recipe")
 
-    def __init__(self, recipe: dict[str, Any], config: dict[str, Any], python: dict[str, Any] | None, here: Here | None) -> None:
+    def __init__(
+        self,
+        recipe: dict[str, Any],
+        config: dict[str, Any],
+        python: dict[str, Any] | None,
+        here: Here | None,
+        giver: Giver | None = None,
+    ) -> None:
         self.recipe = recipe
         self.config = config
         self.python = python  # how workers call functions; None: there are none
         self.here = here  # threads of this program that call functions
+        self.giver = giver  # of credentials; None: the engine's environment has them
         self.movable: list[str] = []  # steps that they could do as well, as far as anybody has said
 
 
@@ -74,7 +83,9 @@ class Session:
         self.request = request
         self._has_workers = request.python is not None
         if request.here is not None:
-            self._send_here(request.here.connect(again=preview is None))
+            self._send_end(frames.HERE, request.here.connect(again=preview is None))
+        if request.giver is not None:
+            self._send_end(frames.GIVER, request.giver.connect(), request.giver.schemes())
         opening = {
             "recipe": request.recipe,
             "config": request.config,
@@ -89,13 +100,13 @@ class Session:
         kind = frames.OPEN if preview is None else frames.PREVIEW
         self.channel.send(kind, json.dumps(opening, separators=(",", ":")).encode(), self.stream)
 
-    def _send_here(self, here: _socket.socket) -> None:
+    def _send_end(self, kind: int, end: _socket.socket, payload: bytes = b"") -> None:
         try:
-            self.channel.send_descriptor(frames.HERE, here.fileno())
+            self.channel.send_descriptor(kind, end.fileno(), payload)
         except OSError:
             pass  # the engine has just died, which the next frame will find out
         finally:
-            here.close()
+            end.close()
 
     def opened(self) -> dict[str, Any]:
         """Wait for OPENED."""
