@@ -14,7 +14,7 @@
 #   tensorflow  build/tensorflow: TensorFlow, for its tests
 #   spdl        build/spdl: SPDL, which programs of its kind are tried with
 #   packing     build/packing: Grain and Zephon, which pack the same documents
-#   stores      build/stores: moto, fake-gcs-server and azurite, which speak as Amazon S3, Google Cloud Storage and Azure do
+#   stores      build/stores: moto, fake-gcs-server and azurite, which speak as Amazon S3, Google Cloud Storage and Azure do, and nginx
 #
 # .venv is a link: the environment lies in ~/.cache/headrace, under a name made of the
 # interpreter and the lists of what belongs there, so that all clones on a machine have
@@ -288,6 +288,11 @@ install_stores() {
 		# Its bin/npm does not find the rest of npm.
 		PATH="$node/bin:$PATH" node "$node/lib/node_modules/npm/bin/npm-cli.js" install --silent --no-audit --no-fund \
 			--prefix "$into/azurite" "azurite@$AZURITE"
+	fi
+	if [ ! -x "$into/bin/nginx" ]; then
+		say "fetching Debian's nginx into build/stores"
+		(cd "$into" && apt-get -qq download nginx && dpkg -x nginx_*.deb nginx && mv nginx/usr/sbin/nginx bin/ && rm -r nginx nginx_*.deb) ||
+			die "nginx cannot be had: put its program into build/stores/bin"
 	fi
 }
 

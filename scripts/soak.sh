@@ -82,6 +82,7 @@ writers() {
 step "build" scripts/build.sh
 once "photographs" "$PYTHON" examples/demo/photographs.py .demo/photographs
 once "cut and killed" env HEADRACE_ENGINE="$ROOT/bin/headrace-debug" PYTHONPATH="$ROOT/python/src" "$PYTHON" scripts/soak.py .demo/photographs
+once "killed over stores" env HEADRACE_KILLS=200 scripts/test_stores.sh -k killed
 once "random files" random_files
 once "lanes" lanes
 once "writers of records" writers

@@ -198,3 +198,28 @@ def in_azurite(url: str, data: pathlib.Path) -> dict[str, Place]:
         "azure": Place("az://bucket/set", "az://missing/set", missing, ("AZURE_STORAGE_KEY",)),
         "azure's data lake": Place(full.format("bucket"), full.format("missing"), missing, ("AZURE_STORAGE_KEY",)),
     }
+
+
+@pytest.fixture(scope="session")
+def nginx(data: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A web server that many have, as Debian builds it, which compresses what it may."""
+    logs, port = tmp_path_factory.mktemp("nginx"), free_port()
+    for name in ("body", "proxy", "fastcgi", "uwsgi", "scgi"):
+        (logs / name).mkdir()
+    temporary = "".join(
+        f"    {name}_temp_path {logs}/{folder};\n"
+        for name, folder in (("client_body", "body"), *((n, n) for n in ("proxy", "fastcgi", "uwsgi", "scgi")))
+    )
+    (logs / "conf").write_text(
+        f"daemon off; error_log {logs}/error; pid {logs}/pid; worker_processes 1;\n"
+        "events {}\n"
+        f"http {{\n{temporary}    access_log {logs}/access; gzip on; gzip_types *; gzip_min_length 1;\n"
+        f"    server {{ listen 127.0.0.1:{port}; root {data}; }}\n}}\n"
+    )
+    url = f"http://127.0.0.1:{port}"
+    os.chmod(data, 0o755)
+    for parent in data.parents:
+        if parent.is_relative_to("/tmp/pytest-of-root"):
+            os.chmod(parent, 0o755)  # its workers are nobody
+    with running([STORES / "bin/nginx", "-p", logs, "-c", logs / "conf", "-e", logs / "error"], url, logs / "log"):
+        yield url
