@@ -7,7 +7,7 @@
 //
 // They meet in a folder of the user's own, in XDG_RUNTIME_DIR or else in the folder for
 // temporary files. Members are known by locks of the kernel, which end with their
-// process, however it ends: no member says good-bye, nothing is to be trusted after a crash,
+// process, however it ends: no member says good-bye, nothing is trusted after a crash,
 // and later members remove the files of dead ones. Names are in the folder only as
 // hashes, as they may be addresses.
 //
