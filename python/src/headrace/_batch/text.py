@@ -101,7 +101,7 @@ class Counted:
         view = view[16 * runs :]
         self._ends = view[: 4 * names].cast("I")
         self._names = view[4 * names : 4 * names + size]
-        self.end = start + _COUNTED.size + 16 * runs + 4 * names + size
+        self.end: int = start + _COUNTED.size + 16 * runs + 4 * names + size
 
     def at(self, row: int) -> str:
         """The name of a row."""
