@@ -31,13 +31,13 @@ class Texts(Sequence[str]):
         self._packed = packed  # at start: rows + 1 offsets, then the texts
         self._rows = rows
         self._start = start
-        self._text = start + 4 * (rows + 1)
-        self._counted = Counted(packed, start) if rows and is_counted(packed, start) else None
+        self._text = 0 if rows and is_counted(packed, start) else start + 4 * (rows + 1)  # 0: they are names by runs
+        self._counted: Counted | None = None
 
     def end(self) -> int:
         """Where the next field starts in the packed bytes."""
-        if self._counted is not None:
-            return self._counted.end
+        if not self._text:
+            return self._names().end
         (size,) = _ONE.unpack_from(self._packed, self._start + 4 * self._rows)
         return self._text + int(size)
 
@@ -60,9 +60,14 @@ class Texts(Sequence[str]):
             raise NoSuchRow(f"row {index} of a batch of {self._rows}")
         return self._at(i)
 
+    def _names(self) -> Counted:
+        if self._counted is None:
+            self._counted = Counted(self._packed, self._start)
+        return self._counted
+
     def _at(self, i: int) -> str:
-        if self._counted is not None:
-            return self._counted.at(i)
+        if not self._text:
+            return self._names().at(i)
         begin, end = _PAIR.unpack_from(self._packed, self._start + 4 * i)
         return self._packed[self._text + begin : self._text + end].decode("utf-8", "surrogateescape")
 
