@@ -205,8 +205,10 @@ func inStep(d design, from listing, program *compile.Program) bool {
 func describe(d design, from listing, l *batch.Layout, program *compile.Program) (i Info, err error) {
 	i.Stages, i.Epochs, i.Pipeline = stagesOf(program.Stages), d.config.Epochs, d.recipe.String()
 	i.Fields, i.Rows, i.SlotBytes, i.Whole, i.Single = fieldsOf(*l), l.Rows, l.Bytes, l.Whole, l.Single
-	if call := recipe.TraitsOf(d.recipe.Steps[0].Args).Call; call != nil && call.Kind == recipe.SourceCall {
-		i.Tuple = call.Gives.Tuple
+	for _, s := range d.recipe.Steps {
+		if call := recipe.TraitsOf(s.Args).Call; call != nil && call.Gives != nil {
+			i.Tuple = call.Gives.Tuple
+		}
 	}
 	switch {
 	case l.Lists != nil:

@@ -37,6 +37,17 @@ func (r Recipe) Unseen() bool {
 	return false
 }
 
+// UnseenAfter tells whether what the function of a step returns goes into arrays before
+// any step looks into it, and nothing follows.
+func (r Recipe) UnseenAfter(step string) bool {
+	last := len(r.Steps) - 1
+	if last < 1 || r.Steps[last-1].Name != step {
+		return false
+	}
+	call, b := TraitsOf(r.Steps[last-1].Args).Call, TraitsOf(r.Steps[last].Args).Batches
+	return call != nil && call.Kind == MapCall && call.Fields == nil && call.To == nil && b.arrays() && b.Ragged == nil
+}
+
 // Stacks tells whether one of the steps makes arrays of the values of several samples.
 func (r Recipe) Stacks() bool {
 	for _, s := range r.All() {

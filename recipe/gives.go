@@ -18,6 +18,7 @@ import (
 type Gives struct {
 	Schema sample.Schema // nil: not said
 	Tried  bool          // nobody has said it: a first sample has told
+	Values sample.Schema // those of a first sample that was a tuple, which functions are given as it is
 	Tuple  bool          // samples are tuples, and the names of the fields are the numbers of their values
 }
 

@@ -151,7 +151,11 @@ func ResultOf(in sample.Schema, fields []string, to []string, g Gives) (sample.S
 	if names == nil {
 		names = fields
 	}
-	if err := errors.Join(checkTo(fields, to), g.Check(names)); err != nil || g.Schema == nil {
+	said := to
+	if g.Tuple { // they are numbers
+		said = nil
+	}
+	if err := errors.Join(checkTo(fields, said), g.Check(names)); err != nil || g.Schema == nil {
 		return nil, err
 	}
 	out := sample.Schema{}

@@ -76,8 +76,11 @@ func (f *Survey) object(ctx context.Context, r recipe.Recipe, s recipe.Step, cal
 
 	if c.Tuple != nil && r.Unseen() {
 		gives.Schema, gives.Tuple = c.Tuple, true
-	} else if f.Unnamed == "" {
-		f.Unnamed = c.Unnamed
+	} else {
+		gives.Values = c.Tuple
+		if f.Unnamed == "" {
+			f.Unnamed = c.Unnamed
+		}
 	}
 	gives.Schema = bare(gives.Schema, r)
 	f.remember(gives.Schema, false)

@@ -28,6 +28,7 @@ type probing struct {
 	learner  core.Learner                // the step, where it is no function; nil: it is one
 	in       sample.Schema               // what comes to it, with the extents that first samples told; nil: not checked yet
 	gives    []sample.Schema             // by function, nil of a filter; nil: no sample has come
+	tuple    sample.Schema               // what the last function gives, if that is a tuple; nil: it is none
 	flush    func(context.Context) error // ends what gathers samples, where some have come; nil: none have
 }
 
@@ -226,7 +227,7 @@ func (p *probe) note(it *record.Record, c *extern.Call, out []extern.Value) erro
 		}
 		found[i] = all
 	}
-	p.what.gives = found
+	p.what.gives, p.what.tuple = found, c.Tuple
 	return nil
 }
 

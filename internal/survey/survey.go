@@ -187,7 +187,7 @@ func (f *Survey) together(ctx context.Context, r recipe.Recipe, before recipe.Ch
 	}
 	for i, s := range steps {
 		if recipe.TraitsOf(s.Args).Call.Unknown() {
-			gives := recipe.Gives{Schema: bare(p.gives[i], r), Tried: true}
+			gives := f.given(r, s.Name, p.gives[i], p.tuple, i == len(steps)-1 && in == nil)
 			steps[i].Args = s.Args.(recipe.Giving).WithGives(gives)
 			f.remember(gives.Schema, false)
 		}
@@ -208,9 +208,18 @@ func (f *Survey) step(ctx context.Context, r recipe.Recipe, before recipe.Chain,
 	if err := f.try(ctx, r, before, s, s.Name, p, failures, in); err != nil {
 		return gives, err
 	}
-	gives = recipe.Gives{Schema: bare(p.gives[0], r), Tried: true}
+	gives = f.given(r, s.Name, p.gives[0], p.tuple, in == nil)
 	f.remember(gives.Schema, recipe.Batched(in.all(before)))
 	return gives, nil
+}
+
+// given is what a first sample has told of a step: if what it returns is a tuple, and
+// nothing looks into it, its values are fields.
+func (f *Survey) given(r recipe.Recipe, step string, found, tuple sample.Schema, last bool) recipe.Gives {
+	if last && tuple != nil && recipe.IsBare(found) && r.UnseenAfter(step) {
+		return recipe.Gives{Schema: tuple, Tried: true, Tuple: true}
+	}
+	return recipe.Gives{Schema: bare(found, r), Tried: true}
 }
 
 // bare is what values are that are no dicts, where a first one has told: any, unless they

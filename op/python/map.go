@@ -64,6 +64,8 @@ func (m Map) WithPace(p recipe.Pace) recipe.Args {
 
 // WithGives implements [recipe.Giving].
 func (m Map) WithGives(g recipe.Gives) recipe.Args {
-	m.Gives = g
+	if m.Gives = g; g.Tuple {
+		m.To = g.Schema.Names()
+	}
 	return &m
 }

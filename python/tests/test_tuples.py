@@ -170,6 +170,72 @@ def test_tuples_without_names_of_other_kinds():
         assert [[value.tolist() for value in batch] for batch in loader] == [[[1, 3], [2, 4]], [[5], [6]]]
 
 
+def passed(sample):
+    return sample
+
+
+def swapped(sample):
+    x, y = sample
+    return y, x
+
+
+def alone(sample):
+    return sample[0]
+
+
+def as_pair(sample):
+    return sample, [sample]
+
+
+def spoiled(sample):
+    sample[0][:] = -1
+    return sample
+
+
+@pytest.mark.parametrize("options", [{"where": "process"}, {"where": "here"}, {"where": "thread", "workers": 3}])
+def test_functions_that_return_tuples(options):
+    """What the last of them returns, if a batch follows."""
+    pairs = Pairs(lambda i: (np.full(3, i), i))
+    for functions, want in (
+        ([swapped], lambda i: (i, np.full(3, i))),
+        ([passed, swapped, passed], lambda i: (i, np.full(3, i))),
+        ([alone, as_pair], lambda i: (np.full(3, i), [np.full(3, i)])),
+    ):
+        chain = hr.source(pairs).shuffle(seed=5)
+        for function in functions:
+            chain = chain.map(function, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with chain.batch(5).loader(epochs=1) as loader, hr.source(pairs).shuffle(seed=5).batch(5).loader(epochs=1) as order:
+                for batch, (_, numbers) in zip(loader, order, strict=True):
+                    assert type(batch) is tuple
+                    for k, i in enumerate(numbers.tolist()):
+                        for got, value in zip(batch, want(i), strict=True):
+                            assert np.array_equal(got[k], value)
+    with hr.source(pairs).map(swapped).batch(5).map(len, where="here").loader(epochs=1) as loader:
+        assert next(iter(loader)) == 5
+    with hr.source(pairs).map(lambda pair: pair if pair[1] != 7 else pair[:1]).batch(5).loader(epochs=1) as loader:
+        with pytest.raises(HeadraceError, match="returned 1 values, not 2 as the first sample"):
+            list(loader)
+
+
+@pytest.mark.parametrize("make", [lambda i: KEPT[i], lambda i: torch.from_numpy(KEPT[i])])
+def test_functions_change_no_tuple_of_the_source(make):
+    pairs = Pairs(lambda i: (make(i), i, "text"))
+    for where in ("process", "thread"):
+        with hr.source(pairs, where=where).map(spoiled, where=where).batch(4).loader(epochs=2) as loader:
+            for _ in range(2):
+                for x, y, _ in loader:
+                    assert (x == -1).all()
+                    assert len(y) == 4
+    with hr.source(pairs, where="thread").map(passed, where="thread").batch(20).loader(epochs=1) as loader:
+        ((x, y, _),) = loader
+        assert np.array_equal(x, KEPT)
+
+
+KEPT = np.arange(60.0).reshape(20, 3)
+
+
 def test_states_of_tuples_without_names():
     pipeline = hr.source(Pairs(lambda i: (i, -i))).shuffle(seed=3).batch(3)
     with pipeline.loader(epochs=1) as loader:

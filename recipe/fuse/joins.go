@@ -43,7 +43,7 @@ func alike(a, b *recipe.Python) bool {
 // samples to read, and no sample goes from one worker to another. It has to be a source
 // of which nothing else is known of a sample, such as its name, before that is there.
 // What is an object of Python is pickled on its way, so that no function can change that
-// of the source.
+// of the source; tuples of arrays are copied.
 func readBy(f *Flow, p *Part) bool {
 	chain := p.Chain()
 	object := f.Source.object()
@@ -57,11 +57,25 @@ func readBy(f *Flow, p *Part) bool {
 		return false
 	}
 	for _, field := range object.Gives.Schema {
-		if field.Type.Kind == sample.Object {
+		if field.Type.Kind == sample.Object && !copies(object) {
 			return false
 		}
 	}
 	return alike(&object.Python, first)
+}
+
+// copies tells whether samples are tuples of arrays, numbers and texts, which workers copy
+// quickly.
+func copies(object *recipe.Call) bool {
+	if object.Where == recipe.Here { // what they hold may be the program's own
+		return false
+	}
+	for _, v := range object.Gives.Values {
+		if v.Type.Kind != sample.Tensor && v.Type.Kind != sample.Text {
+			return false
+		}
+	}
+	return object.Gives.Values != nil
 }
 
 // linked are the arguments of a function that can be part of a chain; nil: it cannot.

@@ -86,6 +86,13 @@ func TestWorkersThatRead(t *testing.T) {
 	failing := object(nil)
 	failing.Failures = &recipe.Failures{Retries: 1}
 
+	pair := func(a, b sample.Type) func(*input.Object) { // samples are tuples
+		return func(o *input.Object) {
+			o.Gives = recipe.Gives{Schema: sample.Schema{{Name: recipe.Bare, Type: sample.ObjectType}},
+				Values: sample.Schema{{Name: "0", Type: a}, {Name: "1", Type: b}}}
+		}
+	}
+
 	for _, c := range []struct {
 		steps []recipe.Step
 		want  string
@@ -101,6 +108,8 @@ func TestWorkersThatRead(t *testing.T) {
 		{[]recipe.Step{failing, plain}, "map+batch"},
 		{[]recipe.Step{object(func(o *input.Object) { o.Length = nil }), plain}, "map+batch"},
 		{[]recipe.Step{object(func(o *input.Object) { o.Keys = "m:k" }), plain}, "map+batch"},
+		{[]recipe.Step{object(pair(sample.TensorType(tensor.Int64), sample.TextType)), plain}, "source+map+batch"},
+		{[]recipe.Step{object(pair(sample.TensorType(tensor.Int64), sample.ObjectType)), plain}, "map+batch"},
 		{[]recipe.Step{object(func(o *input.Object) {
 			o.Gives.Schema = append(sample.Schema{{Name: "any", Type: sample.ObjectType}}, tensors.Schema...)
 		}), plain}, "map+batch"},

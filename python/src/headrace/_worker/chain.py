@@ -18,7 +18,7 @@ from .frames import AS_RUN, DONE, OWN_SHARED
 from .getitems import several_of
 from .long_calls import LongCalls
 from .reader import Packed
-from .results import check_names, is_bare, values_of_result
+from .results import check_names, is_bare, tuple_of, values_of_result
 from .single import single, singles
 from .types import infer, told
 from .writer import FULL, SEND_AFTER, TOOK
@@ -204,7 +204,13 @@ class Link:
             return self._reader()
         if self.probing:
             return self._find
+        if self.fields is None and self.to:
+            return self._of_tuple
         return self._whole if self.fields is None else self._named()
+
+    def _of_tuple(self, _: Sample, result: Any) -> Sample:
+        """Take a tuple, as the last function: its values are fields whose names are their numbers."""
+        return dict(zip(self.to, self._values(result)))
 
     def _whole(self, state: Sample, result: Any) -> Sample:
         """Take another sample."""
@@ -392,6 +398,8 @@ class Run:
             writer.found = [link.found for link in self.links]
             made = self.makers = self._makers(writer.found)
             writer.find(list(made), [state[name] for name in made])
+            if BARE in made:
+                writer.tuple = tuple_of(state[BARE])
         writer.add(item, _values(state, writer.names), row)
 
     def fail(self, item: int, e: BaseException, link: Link | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from array import array
 
 from .._batch import rows
@@ -36,7 +37,10 @@ def checker(field: dict[str, Any], gives: list[dict[str, Any]]) -> Any:
 
 def taker(field: dict[str, Any], gives: list[dict[str, Any]]) -> Any:
     """What makes a value of a field what a function is given of it: nobody else has its memory."""
-    kind, check = field["kind"], checker(field, gives)
+    kind = field["kind"]
+    if kind == "object":
+        return _own
+    check = checker(field, gives)
     if kind == "tensor" and field.get("shape"):
         dtype, shape, ndarray = dtype_of(field["dtype"]), tuple(field["shape"]), np.ndarray
 
@@ -59,6 +63,23 @@ def taker(field: dict[str, Any], gives: list[dict[str, Any]]) -> Any:
         return value if isinstance(value, (str, bytes)) else bytes(value)
 
     return value_of
+
+
+def _own(value: Any) -> Any:
+    """The same value in memory of its own: of a tuple of arrays, copies of these."""
+    kind = type(value)
+    if kind in _IMMUTABLE:
+        return value
+    if kind is np.ndarray:
+        return value.copy()
+    if kind is tuple or kind is list:
+        return kind(map(_own, value))
+    if hasattr(value, "detach") and hasattr(value, "clone"):  # a tensor of PyTorch
+        return value.clone()
+    return pickle.loads(pickle.dumps(value, -1))
+
+
+_IMMUTABLE = frozenset((int, float, bool, str, bytes, type(None)))
 
 
 class _Nowhere:

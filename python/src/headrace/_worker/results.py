@@ -28,7 +28,7 @@ def check_names(names: list[Any]) -> None:
         )
 
 
-def _tuple_of(sample: Any) -> list[dict[str, Any]] | None:
+def tuple_of(sample: Any) -> list[dict[str, Any]] | None:
     """The types of the values of a tuple; None: it is none, or one of them has a type that cannot be in a batch."""
     if not is_tuple(sample):
         return None
@@ -53,7 +53,7 @@ def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]
     if collates and to and not writer.probing and set(to) != set(names):
         to = None
     named = setup["kind"] in ("index", "iterate")
-    unnamed = named and to is not None and to == [str(i) for i in range(len(to))]  # samples are tuples
+    unnamed = (named or not setup["positional"]) and to is not None and to == [str(i) for i in range(len(to))]  # samples are tuples
     what = "a batch" if collates else "a sample"
     if names == [BARE] and not to and not collates:
         return lambda result: (result,)
@@ -129,9 +129,9 @@ def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]
             if not may_be_bare(result):
                 return of_dict(result)
             writer.find([BARE], [result])
-            if named and writer.fields[0]["kind"] == "object":
-                writer.unnamed = hint(result)
-                writer.tuple = _tuple_of(result)
+            if writer.fields[0]["kind"] == "object":
+                writer.tuple = tuple_of(result)
+                writer.unnamed = hint(result) if named else None
             return [result]
         found = list(result.keys())
         for name in found:
