@@ -44,8 +44,12 @@ func (r Recipe) UnseenAfter(step string) bool {
 	if last < 1 || r.Steps[last-1].Name != step {
 		return false
 	}
-	call, b := TraitsOf(r.Steps[last-1].Args).Call, TraitsOf(r.Steps[last].Args).Batches
-	return call != nil && call.Kind == MapCall && call.Fields == nil && call.To == nil && b.arrays() && b.Ragged == nil
+	b := TraitsOf(r.Steps[last].Args).Batches
+	if !b.arrays() || b.Ragged != nil {
+		return false
+	}
+	call := TraitsOf(r.Steps[last-1].Args).Call
+	return call != nil && call.Kind == MapCall && call.Results() == nil // it returns whole samples
 }
 
 // Stacks tells whether one of the steps makes arrays of the values of several samples.

@@ -98,7 +98,8 @@ type schemaOf struct {
 }
 
 func (d *Dataset) schemaOf(all sample.Schema) *schemaOf {
-	s := &schemaOf{all, make(map[string]int, len(all)), make(map[string]bool, len(d.index.Numbers)), make(map[string]int, len(d.index.Fields))}
+	s := &schemaOf{Schema: all, places: make(map[string]int, len(all)), parts: make(map[string]int, len(d.index.Fields)),
+		numbers: make(map[string]bool, len(d.index.Numbers))}
 	for i := len(all) - 1; i >= 0; i-- { // of two with a name, it is the first
 		s.places[all[i].Name] = i
 	}

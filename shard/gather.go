@@ -389,7 +389,8 @@ func (g *Gatherer) addKeys(to *sample.Texts, in, n int, of *index.Numbers) {
 	}
 }
 
-// addKey adds the name of a sample for people: its key, or that of its shard and a number.
+// addKey adds the name of a sample for people: its key, or that of its shard and a
+// number.
 func (g *Gatherer) addKey(to *sample.Texts, in int, keyless bool) {
 	if keyless || !g.ownKey(to, in) {
 		to.Count(g.name(to), int64(in), 1)

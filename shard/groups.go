@@ -63,8 +63,8 @@ func (g *Gatherer) noGroup(err error, from int64) error {
 		return err
 	}
 	shard, in := g.r.d.Place(from + int64(bad.Row))
-	return fmt.Errorf("%w: %q has no value (null)\nin %s, sample %d: each row needs one that says which group it is in, so write the file again",
-		ErrUnsupported, g.r.columns[0].From, shard, in)
+	return fmt.Errorf("%w: %q has no value (null)\nin %s, sample %d: "+
+		"each row needs one that says which group it is in, so write the file again", ErrUnsupported, g.r.columns[0].From, shard, in)
 }
 
 // valuesAtOnce values of a column are looked at together.

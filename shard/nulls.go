@@ -175,8 +175,8 @@ func (r *Reader) Null(k int) (Value, error) {
 	return r.columns[k].valueOfNull()
 }
 
-// NullValue returns the value that rows without one have in a column whose type is known, as
-// that of a Reader does.
+// NullValue returns the value that rows without one have in a column whose type is known,
+// as Null of a Reader does.
 func (c Column) NullValue() (Value, error) {
 	k := column{Column: c}
 	if c.Null != nil {

@@ -228,8 +228,8 @@ func ParseBatch(p []byte, textFields, extents int) (*Batch, error) {
 	return b, b.ParseText(rest, textFields)
 }
 
-// ParseText reads the bytes of text fields, as [Batch.AppendText] has written them. Errors
-// wrap [ErrProtocol].
+// ParseText reads the bytes of text fields, as [Batch.AppendText] has written them.
+// Errors wrap [ErrProtocol].
 func (b *Batch) ParseText(p []byte, fields int) error {
 	for i := range fields {
 		if len(p) >= countedFixed && binary.LittleEndian.Uint32(p) == marksCounted {

@@ -194,7 +194,8 @@ func TestRunFails(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	got = invoke(t, folder, "run", "r.yaml", "--on-error", "skip", "--max-errors", "0.01", "-q")
-	if got.code != exitFailed || !strings.Contains(got.stderr, "too many samples lost: class1/") || strings.Contains(got.stderr, "leaves such samples out") ||
+	if got.code != exitFailed || !strings.Contains(got.stderr, "too many samples lost: class1/") ||
+		strings.Contains(got.stderr, "leaves such samples out") ||
 		!strings.HasSuffix(got.stderr, "\n  --max-errors allows more than 1 % of the samples, at least 10\n") {
 		t.Errorf("%+v", got)
 	}

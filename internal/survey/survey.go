@@ -213,8 +213,8 @@ func (f *Survey) step(ctx context.Context, r recipe.Recipe, before recipe.Chain,
 	return gives, nil
 }
 
-// given is what a first sample has told of a step: if what it returns is a tuple, and
-// nothing looks into it, its values are fields.
+// given returns the results of a step, of which a first sample has told these: if that is
+// a tuple, and nothing looks into it, its values are fields.
 func (f *Survey) given(r recipe.Recipe, step string, found, tuple sample.Schema, last bool) recipe.Gives {
 	if last && tuple != nil && recipe.IsBare(found) && r.UnseenAfter(step) {
 		return recipe.Gives{Schema: tuple, Tried: true, Tuple: true}

@@ -3,18 +3,14 @@ package input
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/shard"
 	"github.com/headrace/headrace/shard/lookup"
-	"github.com/headrace/headrace/tensor"
 )
 
 // joined is a table that is looked up, and its fields.
@@ -99,82 +95,27 @@ func (l *Lookup) of(fields FieldsFrom) shard.Column {
 	return shard.Column{From: l.Field}
 }
 
-// sum tells whether the columns are other ones.
-func (l *Lookup) sum() string {
-	h := sha256.New()
-	l.Columns.Digest(h)
-	return hex.EncodeToString(h.Sum(nil)[:8])
-}
-
 // joinGiven is openJoin of a table that the recipe has.
 func (r *ReadShards) joinGiven(ctx context.Context, set *shard.Dataset, l Lookup, fields FieldsFrom) (j joined, err error) {
-	var names []string
-	for i := range l.Columns {
-		names = append(names, l.Columns[i].Name)
-	}
-	at := slices.Index(names, l.key())
-	if at < 0 {
-		return j, recipe.Wrong("lookup", "of %q: %w: name that with the keys, as in \"key\": %q", l.Field,
-			words.Unknown("column", l.key(), names), names[0])
-	}
 	of := l.Fields
 	if of == nil {
-		for i, name := range names {
-			if i != at {
-				of = append(of, FieldFrom{Name: name, From: name})
+		for _, c := range l.Columns {
+			if c.Name != l.key() {
+				of = append(of, FieldFrom{Name: c.Name, From: c.Name})
 			}
 		}
 	}
-
-	var columns []lookup.Given
+	var columns []shard.Column
 	for _, f := range of {
-		i := slices.Index(names, f.From)
-		if i < 0 {
-			return j, recipe.Wrong("lookup", "of %q: %w", l.Field, words.Unknown("column", f.From, names))
-		}
-		c, err := f.given(&l.Columns[i], l.Missing == asNull)
-		if err != nil {
-			return j, recipe.Wrong("lookup", "of %q: field %q: %w", l.Field, f.Name, err)
-		}
-		columns = append(columns, c)
+		columns = append(columns, f.Column())
 	}
-	t, err := lookup.Of(given(&l.Columns[at]), columns, l.Columns[at].Len(), l.Missing == asNull)
+	t, err := givenTable(l.Columns, l.key(), columns, l.Missing == asNull)
 	if err != nil {
-		return j, err
+		return j, recipe.Wrong("lookup", "of %q: %w", l.Field, err)
 	}
-	j.names, j.sum = of.Names(), l.sum()
+	j.names, j.sum = of.Names(), digestOf(l.Columns)
 	j.Join, err = t.Join(ctx, set, l.of(fields), r.MaxBytes)
 	return j, err
-}
-
-// given is a field of a column.
-func (f FieldFrom) given(c *recipe.Column, nulls bool) (g lookup.Given, err error) {
-	g = given(c)
-	if f.IsNull {
-		return lookup.Given{Name: g.Name, Type: sample.TensorType(tensor.Bool), Data: make([]byte, c.Len()), Null: []byte{1}}, nil
-	}
-	if f.Type.Kind != 0 && !f.Type.Equal(g.Type) {
-		return g, fmt.Errorf("it is %v, and %v is asked for: convert the array that you give", g.Type, f.Type)
-	}
-	if !nulls {
-		return g, nil
-	}
-	null, err := shard.Column{From: f.From, Type: g.Type, Null: f.Null}.NullValue()
-	g.Null = null.Bytes
-	return g, err
-}
-
-// given is a column with all its values.
-func given(c *recipe.Column) lookup.Given {
-	g := lookup.Given{Name: c.Name, Type: c.Type()}
-	for i := range c.Len() {
-		if g.Type.Kind == sample.Tensor {
-			g.Data = append(g.Data, c.Number(i)...)
-		} else {
-			g.Texts = append(g.Texts, c.Text(i))
-		}
-	}
-	return g
 }
 
 // types appends those of all fields, and their names.

@@ -1,14 +1,12 @@
 package input
 
 import (
-	"errors"
 	"reflect"
 
 	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/jsonschema"
 	"github.com/headrace/headrace/internal/rawjson"
 	"github.com/headrace/headrace/recipe"
-	"github.com/headrace/headrace/sample"
 )
 
 // Lookups are small tables that are joined by key. In JSON they are an object.
@@ -50,7 +48,7 @@ func (l *Lookup) check() error {
 	case l.Columns != nil && l.From != "":
 		return recipe.Wrong("columns", "is given beside from, which is the table in a file: give one of them")
 	case l.Columns != nil:
-		if err := l.checkColumns(); err != nil {
+		if err := checkTable(l.Columns); err != nil {
 			return err
 		}
 	case l.From == "":
@@ -64,24 +62,6 @@ func (l *Lookup) check() error {
 		return recipe.Wrong("missing", "is %q: must be %q, or left out", l.Missing, asNull)
 	}
 	return l.Fields.Check()
-}
-
-// checkColumns returns an error if the columns are not a table with a key.
-func (l *Lookup) checkColumns() error {
-	rows := -1
-	for i := range l.Columns {
-		c := &l.Columns[i]
-		switch {
-		case rows < 0:
-			rows = c.Len()
-		case c.Len() != rows:
-			return recipe.Wrong("columns", "has %d values of %q, and %d of %q: give equally many", c.Len(), c.Name, rows, l.Columns[0].Name)
-		}
-		if t := c.Type(); t.Kind == sample.Tensor && !t.Fixed() {
-			return recipe.Wrong("columns", "has %q, which is %v: arrays have one shape", c.Name, t)
-		}
-	}
-	return errors.Join(l.Columns.Check(rows, nil)...)
 }
 
 // Takes implements [recipe.Taker].

@@ -91,7 +91,7 @@ func (r ReadShards) Identity(recipe.Recipe) recipe.Args {
 	tables := slices.Clone(r.Lookup)
 	for i := range tables {
 		if tables[i].From = recipe.Path(path.Base(string(tables[i].From))); tables[i].Columns != nil {
-			tables[i].From, tables[i].Columns = recipe.Path(tables[i].sum()), nil
+			tables[i].From, tables[i].Columns = recipe.Path(digestOf(tables[i].Columns)), nil
 		}
 	}
 	return &ReadShards{From: names, Fields: r.Fields, Rows: r.Rows, Window: r.Window, Group: r.Group, Time: r.Time, Lookup: tables,

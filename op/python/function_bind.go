@@ -54,8 +54,8 @@ func (p *Function) open(call *recipe.Python, o extern.Options, f *recipe.Failure
 	return err
 }
 
-// callsInHand are the samples in hand for each call of an async function: its own, and one
-// that waits for it.
+// callsInHand are the samples in hand for each call of an async function: its own, and
+// one that waits for it.
 const callsInHand = 2
 
 // InHand returns the number of samples in hand for each worker of functions that are

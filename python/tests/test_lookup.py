@@ -202,7 +202,7 @@ NOT = [
     ({"lookup": {"item": {"from": {"item": [1, 2], "x": [1, 2]}, "missing": "null"}}}, "give the value for null"),
     (
         {"lookup": {"item": {"from": {"item": [1, 2], "x": [1, 2]}, "fields": {"x": ("x", "float32")}}}},
-        'field "x": it is int64, and float32 is asked for: convert the array that you give',
+        '"x": it is int64, and float32 is asked for: convert the array that you give',
     ),
     ({"lookup": {"item": {"from": {"item": [1, 2], "x": [1, 2]}, "fields": ["y"]}}}, 'unknown column "y"'),
     ({"lookup": {"item": "twice.parquet"}}, "two rows have the same key, 1:\ntwice.parquet, row 0\ntwice.parquet, row 2"),

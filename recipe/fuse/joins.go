@@ -64,8 +64,8 @@ func readBy(f *Flow, p *Part) bool {
 	return alike(&object.Python, first)
 }
 
-// copies tells whether samples are tuples of arrays, numbers and texts, which workers copy
-// quickly.
+// copies tells whether samples are tuples of arrays, numbers and texts, which workers
+// copy quickly.
 func copies(object *recipe.Call) bool {
 	if object.Where == recipe.Here { // what they hold may be the program's own
 		return false

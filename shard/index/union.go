@@ -85,7 +85,8 @@ func (u *union) bothKinds() {
 			continue
 		}
 		if u.fields[i].Samples > 0 && n.Samples > 0 {
-			u.mix(n.Name, fmt.Sprintf("it is %v in %s, and %v in %s", *u.fields[i].Type, u.in[ofParts][n.Name], *n.Type, u.in[ofNumbers][n.Name]))
+			part, number := u.in[ofParts][n.Name], u.in[ofNumbers][n.Name]
+			u.mix(n.Name, fmt.Sprintf("it is %v in %s, and %v in %s", *u.fields[i].Type, part, *n.Type, number))
 		}
 	}
 }

@@ -126,7 +126,8 @@ func TestFieldsThatAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Schema.String() != given.String() || !slices.Equal(r.Names, given.Names()) || r.Unnamed != "write this" || r.Tuple.String() != given.String() {
+	if r.Schema.String() != given.String() || !slices.Equal(r.Names, given.Names()) || r.Unnamed != "write this" ||
+		r.Tuple.String() != given.String() {
 		t.Errorf("%v, %v, %q, %v", r.Schema, r.Names, r.Unnamed, r.Tuple)
 	}
 	if len(r.Found) != 2 || r.Found[0] != nil || r.Found[1].String() != given.String() {
