@@ -174,7 +174,7 @@ func Stat(ctx context.Context, root, name string) (Object, error) {
 	}
 	o, err := in.Stat(ctx, object)
 	if err != nil {
-		err = fmt.Errorf("store: read %q: %w", name, err)
+		err = fmt.Errorf("store: read %q: %w", Shown(name), err)
 	}
 	return o, err
 }

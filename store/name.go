@@ -58,8 +58,12 @@ func Of(name string) (s Store, object string, err error) {
 	if s = stores[scheme]; s == nil {
 		return nil, "", unknown(scheme, name)
 	}
-	if strings.IndexByte(rest, 0) >= 0 {
+	switch {
+	case strings.IndexByte(rest, 0) >= 0:
 		return nil, "", fmt.Errorf("%w: %q has a zero byte", ErrName, Shown(name))
+	case isSigned(scheme, rest): // names are in recipes, states and keys of samples
+		return nil, "", fmt.Errorf("%w: %q was given with a shared access signature: put what is after the question mark into "+
+			"AZURE_STORAGE_SAS_TOKEN, and leave it out of the name", ErrName, Shown(name))
 	}
 	return s, rest, nil
 }
@@ -114,8 +118,7 @@ func Shown(name string) string {
 	return name[:len(scheme)] + "://" + host + object
 }
 
-// isSigned tells whether the name of a blob was written with the signature of a URL. It
-// may have a question mark of its own.
+// isSigned tells whether the name of a blob was written with the signature of a URL.
 func isSigned(scheme, object string) bool {
 	_, query, _ := strings.Cut(object, "?")
 	return (scheme == "az" || strings.HasPrefix(scheme, "abfs")) && strings.Contains(query, "sig=")

@@ -47,7 +47,7 @@ func (c Condition) Check(now Object, stat error) error {
 	case stat != nil && !missing:
 		return stat
 	case c.Absent && !missing:
-		return fmt.Errorf("%w: %q exists", ErrConflict, now.Name)
+		return fmt.Errorf("%w: it exists", ErrConflict)
 	case c.Version != "" && (missing || now.Version != c.Version):
 		return fmt.Errorf("%w: it is not the version %s any more", ErrConflict, c.Version)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -112,3 +113,23 @@ func TestShown(t *testing.T) {
 		}
 	}
 }
+
+// TestSignaturesAreNotInNames: a SAS that was pasted into a name is refused by every door,
+// and not said.
+func TestSignaturesAreNotInNames(t *testing.T) {
+	azure.Do(func() { store.Register("az", new(storetest.Memory)) })
+	const name = "az://c/x?sv=2021&sig=SECRET"
+	_, put := store.Put(t.Context(), name, nil, store.Condition{})
+	_, stat := store.Stat(t.Context(), "", name)
+	_, list := store.List(t.Context(), "", name, nil)
+	_, table := store.Files("", slices.Values([]string{name}))
+	_, open := store.Open(t.Context(), name, 0)
+	for i, err := range []error{put, stat, list, table, open, store.Append(t.Context(), name, nil, 10)} {
+		isNamed := err != nil && strings.Contains(err.Error(), `"az://c/x"`) && strings.Contains(err.Error(), "AZURE_STORAGE_SAS_TOKEN")
+		if !errors.Is(err, store.ErrName) || !isNamed || strings.Contains(err.Error(), "SECRET") {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+}
+
+var azure sync.Once
