@@ -119,7 +119,9 @@ def raw(data: bytes, transform: Any = None) -> Any:
 
 def of_litdata(names: list[str]) -> Any:
     from litdata import StreamingRawDataset
+    from litdata.streaming import downloader
 
+    downloader._OBSTORE_CLIENT_OPTIONS["allow_http"] = True  # no setting does it
     folder = tempfile.mkdtemp()
     return StreamingRawDataset(
         names[0] + "/train", cache_dir=folder, transform=raw, storage_options={"endpoint_url": os.environ["AWS_ENDPOINT_URL"]}

@@ -34,7 +34,7 @@ func (s *ioSession) put(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	if _, err := w.Put(ctx, name, bytes.NewReader(*in.data), int64(len(*in.data)), store.Condition{}); err != nil {
-		return nil, fmt.Errorf("store: write %q: %w", s.task.av().To, err)
+		return nil, fmt.Errorf("store: write %q: %w", store.Shown(s.task.av().To), err)
 	}
 	return s.jsonResult(ctx, struct{}{})
 }

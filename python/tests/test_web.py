@@ -257,6 +257,24 @@ def test_a_file_that_changes(tmp_path: pathlib.Path) -> None:
                 assert int(batch["text"][0]) < 1000
 
 
+def test_signatures_in_names_are_not_said() -> None:
+    """Nor are they used: a name is in recipes and states."""
+    image = np.zeros((4, 4, 3), np.uint8)
+    for call in (
+        lambda: hr.io.load_image("az://c/x.png?sv=1&sig=SECRET"),
+        lambda: hr.io.save_image("az://c/x.png?sv=1&sig=SECRET", image),
+        lambda: hr.io.save_image("az://c/x.png?sv=1&sig=SECRET", image, format="png"),
+        lambda: hr.io.save_video("az://c/x.mp4?sv=1&sig=SECRET", [image], 25, format="mp4"),
+        lambda: hr.files("az://c/x*.png?sv=1&sig=SECRET").loader(),
+        lambda: hr.read("az://c/x.tar?sv=1&sig=SECRET").loader(),
+        lambda: hr.files(["az://c/x.png?sv=1&sig=SECRET"]).loader(),
+    ):
+        with pytest.raises(HeadraceError) as refused:
+            call()
+        assert "SECRET" not in str(refused.value)
+        assert "az://c/x" in str(refused.value)
+
+
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
 def test_a_single_file_that_is_replaced(on_error: Any, tmp_path: pathlib.Path) -> None:
     """All epochs have the version of the first read, or the run ends: no sample is to blame for it."""

@@ -58,7 +58,7 @@ from ._io.video import ColorInfo, VideoInfo
 from ._io.video import asked as _video_asked
 from ._io.video import told as _video_told
 from ._io.wav import load_wav
-from ._recipe.arguments import as_float, in_store, is_number, truth
+from ._recipe.arguments import as_float, in_store, is_number, shown, truth
 from .errors import MediaError, MemoryRefused, WrongType, write_file
 
 if TYPE_CHECKING:
@@ -839,5 +839,7 @@ def _format_of(path: Any) -> str:
     suffix = os.path.splitext(os.fsdecode(name))[1].lower()
     formats = {".jpg": "jpeg", ".jpeg": "jpeg", ".jpe": "jpeg", ".jfif": "jpeg", ".png": "png", ".webp": "webp"}
     if suffix not in formats:
-        raise MediaError(f"headrace: save_image: the suffix of {name!r} is unknown: use .jpg, .png or .webp, or give format=")
+        raise MediaError(
+            f"headrace: save_image: the suffix of {shown(os.fsdecode(name))!r} is unknown: use .jpg, .png or .webp, or give format="
+        )
     return formats[suffix]

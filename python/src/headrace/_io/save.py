@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from .._recipe.arguments import truth
+from .._recipe.arguments import shown, truth
 from ..errors import MediaError, WrongType
 from .arrays import bytes_of, frames_of, picture_port, rate_of, sample_port, samples_of
 from .colors import with_colors
@@ -62,7 +62,7 @@ def container_of(name: str, path: str | None, given: str | None) -> tuple[str, s
         return _USUAL[key]
     if given:
         return given, "", ""
-    about = f"the suffix of {path!r} is unknown" if path else "the name has no suffix"
+    about = f"the suffix of {shown(path)!r} is unknown" if path else "the name has no suffix"
     raise MediaError(f"headrace: {name}: {about}: give format, such as 'mp4' or 'wav'")
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from .._client import fork
 from .._client.channel import Gone
-from .._recipe.arguments import in_store, is_number
-from ..errors import FileError, HeadraceError, MediaError, MemoryRefused, WrongType, unwritten
+from .._recipe.arguments import in_store, is_number, shown
+from ..errors import FileError, HeadraceError, MediaError, MemoryRefused, WrongType, file_error, unwritten
 from .pool import pool
 from .session import END, Input
 from .source import error_of, whole
@@ -98,6 +98,8 @@ def done(name: str, what: bytes, inputs: Sequence[Input], to: str | None = None)
 def failure(name: str, failed: dict[str, Any], source: Input | None, to: str | None) -> MediaError | FileError | MemoryRefused:
     number = failed.get("errno")
     if number and to is not None and (source is None or source.path is None or to in failed["message"]):
+        if in_store(to) and not to.lower().startswith("file:"):  # a store says more than a number
+            return file_error(number, failed["message"].partition('": ')[2] or failed["message"], shown(to))
         return unwritten(number, os.strerror(number), to)
     message = failed["message"]
     for kind in ("media: corrupt image: ", "media: unsupported image: ", "media: truncated image: ", "FFmpeg: "):

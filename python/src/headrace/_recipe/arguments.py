@@ -34,7 +34,8 @@ def shown(path: str) -> str:
     if not in_store(path):
         return path
     path = re.sub(r"//[^/@]*@", "//…@", path, count=1)
-    return path.partition("?")[0] if path.lower().startswith("http") else path
+    is_signed = "sig=" in path.partition("?")[2] and path.lower().startswith(("az:", "abfs"))
+    return path.partition("?")[0] if is_signed or path.lower().startswith("http") else path
 
 
 def absolute(name: str, path: Any) -> str | None:
