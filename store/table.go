@@ -238,22 +238,70 @@ func (b *builder) join(t *Table) {
 // sort puts the files of a listing into the order of their keys, each once.
 func (b *builder) sort() {
 	t := &b.t
-	order := make([]uint32, len(t.ends))
+	if len(t.ends) == 0 {
+		return
+	}
+	// Most keys differ in the bytes after those that all have. These are compared without
+	// looking for the names, which are all over the memory.
+	type place struct {
+		first uint64
+		i     uint32
+	}
+	common := t.common()
+	order := make([]place, len(t.ends))
 	for i := range order {
-		order[i] = uint32(i)
+		order[i] = place{t.first(uint32(i), common), uint32(i)}
 	}
-	slices.SortFunc(order, t.compare)
-	order = slices.CompactFunc(order, func(i, j uint32) bool { return t.compare(i, j) == 0 })
+	slices.SortFunc(order, func(a, b place) int {
+		if c := cmp.Compare(a.first, b.first); c != 0 {
+			return c
+		}
+		return t.compare(a.i, b.i)
+	})
+	order = slices.CompactFunc(order, func(a, b place) bool { return a.first == b.first && t.compare(a.i, b.i) == 0 })
 
-	sorted := newBuilder(t.root)
-	sorted.t = Table{root: t.root, schemes: t.schemes, folders: t.folders}
-	for _, i := range order {
-		sorted.t.names = append(sorted.t.names, t.nameBytes(i)...)
-		sorted.t.ends = append(sorted.t.ends, uint32(len(sorted.t.names)))
-		sorted.t.folderOf = append(sorted.t.folderOf, t.folderOf[i])
-		sorted.t.versions = append(sorted.t.versions, t.versions[i])
+	sorted := Table{root: t.root, schemes: t.schemes, folders: t.folders}
+	sorted.names, sorted.ends = make([]byte, 0, len(t.names)), make([]uint32, 0, len(order))
+	sorted.folderOf, sorted.versions = make([]uint32, 0, len(order)), make([]uint64, 0, len(order))
+	for _, p := range order {
+		sorted.names = append(sorted.names, t.nameBytes(p.i)...)
+		sorted.ends = append(sorted.ends, uint32(len(sorted.names)))
+		sorted.folderOf = append(sorted.folderOf, t.folderOf[p.i])
+		sorted.versions = append(sorted.versions, t.versions[p.i])
 	}
-	b.t = sorted.t
+	b.t = sorted
+}
+
+// common returns the number of bytes with which all keys begin, of folders if there are
+// several.
+func (t *Table) common() int {
+	if len(t.folders) == 1 {
+		return len(t.folders[0])
+	}
+	n := len(t.folders[0])
+	for _, f := range t.folders {
+		n = min(n, len(f))
+		for k := range n {
+			if f[k] != t.folders[0][k] {
+				n = k
+				break
+			}
+		}
+	}
+	return n
+}
+
+// first returns eight bytes of a key from a place on, so that their order is that of the
+// numbers.
+func (t *Table) first(i uint32, from int) (n uint64) {
+	x, name := t.folders[t.folderOf[i]], t.nameBytes(i)
+	for k := from; k < from+8; k++ {
+		n <<= 8
+		if k < len(x)+len(name) {
+			n |= uint64(at(x, name, k))
+		}
+	}
+	return n
 }
 
 // compare compares the keys of two files.
