@@ -75,7 +75,11 @@ func (l *stretches) list(ctx context.Context) (*builder, error) {
 		return nil, err
 	}
 	slices.SortFunc(l.all, func(a, b *stretch) int { return cmp.Compare(a.from, b.from) })
-	b := joined(l.all)
+	all := make([]*builder, len(l.all))
+	for i, s := range l.all {
+		all[i], s.b = s.b, nil
+	}
+	b := joined(all)
 	if l.isLoose {
 		b.sort()
 	}

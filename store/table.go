@@ -200,23 +200,23 @@ func (b *builder) addObject(name string, o Object) error {
 	return nil
 }
 
-// joined returns one builder with the files of all stretches, which give theirs up.
-func joined(all []*stretch) *builder {
-	b := all[0].b
+// joined returns one builder with the files of all, which give theirs up.
+func joined(all []*builder) *builder {
+	b := all[0]
 	if len(all) == 1 {
 		return b
 	}
 	files, size := 0, 0
-	for _, s := range all {
-		files, size = files+s.b.len(), size+len(s.b.t.names)
+	for _, one := range all {
+		files, size = files+one.len(), size+len(one.t.names)
 	}
 	b = newBuilder(b.t.root)
-	b.t.schemes = all[0].b.t.schemes
+	b.t.schemes = all[0].t.schemes
 	b.t.names, b.t.ends = make([]byte, 0, size), make([]uint32, 0, files)
 	b.t.folderOf, b.t.versions = make([]uint32, 0, files), make([]uint64, 0, files)
-	for _, s := range all {
-		b.join(&s.b.t)
-		s.b = nil
+	for i, one := range all {
+		b.join(&one.t)
+		all[i] = nil
 	}
 	return b
 }

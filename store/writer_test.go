@@ -114,8 +114,8 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// TestSignaturesAreNotInNames: a SAS that was pasted into a name is refused by every door,
-// and not said.
+// TestSignaturesAreNotInNames: a SAS that was pasted into a name is refused by every
+// door, and not said.
 func TestSignaturesAreNotInNames(t *testing.T) {
 	azure.Do(func() { store.Register("az", new(storetest.Memory)) })
 	const name = "az://c/x?sv=2021&sig=SECRET"
