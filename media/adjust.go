@@ -83,6 +83,9 @@ func init() {
 			e.Apply = func(_ *Args, p Pixels) Pixels { return toGray(p) }
 			continue
 		}
+		if kind == Brightness {
+			e.Table = func(a *Args, t *Table) { blendTable(t, 0, a[0]) }
+		}
 		e.Apply = func(a *Args, p Pixels) Pixels {
 			apply[kind](p, a[0])
 			return p

@@ -17,22 +17,14 @@ func blend(from, to uint8, factor float32) uint8 {
 
 // blendAll goes from one value to those of the pixels.
 func blendAll(p Pixels, from uint8, factor float32) {
-	var table [256]uint8
-	for v := range table {
-		table[v] = blend(from, uint8(v), factor)
-	}
-	lookUp(p, &table)
+	var t Table
+	blendTable(&t, from, factor)
+	lookUp(p, &t)
 }
 
-// lookUp gives each value but alpha that of a table.
-func lookUp(p Pixels, table *[256]uint8) {
-	n, colors := p.Color.Channels(), p.colors()
-	for y := range p.Height {
-		for row := p.Row(y); len(row) > 0; row = row[n:] {
-			for c := range colors {
-				row[c] = table[row[c]]
-			}
-		}
+func blendTable(t *Table, from uint8, factor float32) {
+	for v := range t {
+		t[v] = blend(from, uint8(v), factor)
 	}
 }
 

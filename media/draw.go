@@ -16,6 +16,16 @@ func (p *Plan) tell(values map[string]any) {
 	p.draws = append(p.draws, Draw{Step: p.drawing, Values: values})
 }
 
+// applies draws whether a step that has a probability does anything, by draw 0, and tells
+// it under a name.
+func (p *Plan) applies(id uint64, r Rand, probability float64, told string) bool {
+	does := r.Float64(id, 0) < probability
+	if p.tells() {
+		p.tell(map[string]any{told: does})
+	}
+	return does
+}
+
 func (p *Plan) tellRect(r Rect) {
 	p.tell(map[string]any{"x": r.X, "y": r.Y, "width": r.Width, "height": r.Height})
 }

@@ -54,11 +54,9 @@ func (s *goScratch) run(dst []byte, stride int, plan *Plan, load func(part Rect)
 
 		s.stage(to, now, stage)
 		now = to
-		for k := range stage.Passes {
-			var err error
-			if now, err = stage.Passes[k].Apply(now); err != nil {
-				return err
-			}
+		var err error
+		if now, err = applyAll(stage.Passes, now); err != nil {
+			return err
 		}
 	}
 

@@ -31,6 +31,9 @@ type Effect struct {
 
 	// Check returns why a pass cannot change pixels of this form. nil: it can change all.
 	Check func(a *Args, f Form) error
+	// Table says what becomes of each value, where that depends on nothing but the value:
+	// such passes in a row are one. nil: it depends on more.
+	Table func(a *Args, t *Table)
 	// Color is that of the pixels afterwards. nil: it is the same.
 	Color func(Color) Color
 	// Apply changes pixels in place, which Check accepts, and returns them: of another
@@ -55,6 +58,28 @@ func (s *Pass) Apply(p Pixels) (Pixels, error) {
 		return p, err
 	}
 	return s.Effect.Apply(&s.Args, p), nil
+}
+
+// applyAll applies passes one after the other, and tables in a row at once.
+func applyAll(passes []Pass, p Pixels) (_ Pixels, err error) {
+	var t Table
+	for len(passes) > 0 {
+		n := JoinTables(passes, &t)
+		for i := range n {
+			if err := passes[i].check(p.Form()); err != nil {
+				return p, err
+			}
+		}
+		if n > 0 {
+			lookUp(p, &t)
+		} else if p, err = passes[0].Apply(p); err != nil {
+			return p, err
+		} else {
+			n = 1
+		}
+		passes = passes[n:]
+	}
+	return p, nil
 }
 
 func (s *Pass) check(f Form) error {

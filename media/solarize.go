@@ -3,8 +3,6 @@ package media
 import (
 	"fmt"
 	"math"
-
-	"github.com/headrace/headrace/tensor"
 )
 
 // Solarize inverts values that are at least Threshold, channel by channel: v becomes
@@ -50,11 +48,7 @@ func (o RandomSolarize) name() string { return "random_solarize" }
 
 // place uses draw 0.
 func (o RandomSolarize) place(p *Plan, id uint64, r Rand) error {
-	solarizes := r.Float64(id, 0) < o.P
-	if p.tells() {
-		p.tell(map[string]any{"solarized": solarizes})
-	}
-	if !solarizes {
+	if !p.applies(id, r, o.P, "solarized") {
 		return nil
 	}
 	return Solarize{o.Threshold}.place(p, id, r)
@@ -68,23 +62,13 @@ func checkThreshold(op string, threshold float64) error {
 }
 
 // solarize has the threshold as its first number: a whole one.
-var solarize = Effect{
-	Name: "solarize",
-	Check: func(a *Args, f Form) error {
-		if f.DType != tensor.Uint8 {
-			return fmt.Errorf("%w: solarize of %v: must be uint8", ErrUnsupported, f.DType)
-		}
-		return checkThreshold("solarize", float64(a[0]))
-	},
-	Apply: func(a *Args, p Pixels) Pixels {
-		var table [256]uint8
-		for v := range table {
-			table[v] = uint8(v)
+var solarize = tableEffect("solarize",
+	func(a *Args) error { return checkThreshold("solarize", float64(a[0])) },
+	func(a *Args, t *Table) {
+		for v := range t {
+			t[v] = uint8(v)
 			if float32(v) >= a[0] {
-				table[v] = ^uint8(v)
+				t[v] = ^uint8(v)
 			}
 		}
-		lookUp(p, &table)
-		return p
-	},
-}
+	})

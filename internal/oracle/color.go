@@ -23,6 +23,12 @@ func Functional(t testing.TB, p Picture, name string, args ...any) Picture {
 	return ask(t, "functional", map[string]any{"picture": size(p), "name": name, "args": append([]any{}, args...)}, p.Pix).picture(t)
 }
 
+// OfPillow is Functional with a Pillow image of one or three channels.
+func OfPillow(t testing.TB, p Picture, name string, args ...any) Picture {
+	t.Helper()
+	return ask(t, "functional_of_pillow", map[string]any{"picture": size(p), "name": name, "args": append([]any{}, args...)}, p.Pix).picture(t)
+}
+
 // Normalize is torchvision's to_tensor and normalize: bytes of float32 in the order
 // channel, row, column, and of the same as torch rounds them to dtype.
 func Normalize(t testing.TB, p Picture, mean, std []float64, dtype string) (float32s, rounded []byte) {

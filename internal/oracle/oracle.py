@@ -236,6 +236,13 @@ def functional(args, pixels):
     return [width, height, channels], image.numpy().tobytes()
 
 
+def functional_of_pillow(args, pixels):
+    """The same function on a Pillow image."""
+    from torchvision.transforms.v2 import functional as F
+
+    return picture(getattr(F, args["name"])(image(args, pixels), *args["args"]))
+
+
 def normalize(args, pixels):
     """Bits of float32 in CHW, and of the same rounded to dtype."""
     import torch

@@ -157,6 +157,28 @@ void hr_adjust_picture(const hr_kernels *kernels, const hr_adjust *list, int n, 
 	}
 }
 
+static void look_up_alpha(const hr_adjust_kernels *k, const uint8_t *table, uint8_t *rgba, int pixels) {
+	uint8_t rgb[3 * block];
+	for (; pixels > 0; pixels -= block, rgba += 4 * block) {
+		int n = pixels < block ? pixels : block;
+		without_alpha(rgb, rgba, n);
+		k->look_up(table, rgb, 3 * n);
+		with_alpha(rgba, rgb, n);
+	}
+}
+
+void hr_table_picture(const hr_kernels *kernels, const uint8_t *table, uint8_t *pixels, int channels, int width, int height,
+                      ptrdiff_t stride) {
+	const hr_adjust_kernels *k = kernels_for(kernels);
+	for (int y = 0; y < height; y++) {
+		uint8_t *row = pixels + y * stride;
+		if (channels == 4)
+			look_up_alpha(k, table, row, width);
+		else
+			k->look_up(table, row, channels * width);
+	}
+}
+
 static uint16_t lightness16(const uint16_t *p) { return (p[0] * 19595u + p[1] * 38470u + p[2] * 7471u + (1u << 15)) >> 16; }
 
 void hr_adjust_picture16(const hr_adjust *list, int n, uint8_t *pixels, int channels, int width, int height, ptrdiff_t stride) {

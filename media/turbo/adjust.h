@@ -34,6 +34,9 @@ typedef struct {
 
 void hr_blend_set(hr_blend *b, uint8_t from, float factor);
 
+// Gives every byte of a picture but its fourth channel that of a table of 256.
+void hr_table_picture(const hr_kernels *k, const uint8_t *table, uint8_t *pixels, int channels, int width, int height, ptrdiff_t stride);
+
 // The kernels, one per change. All take RGB rows and touch nothing beyond them.
 typedef struct {
 	void (*blend)(const hr_blend *b, uint8_t *row, int bytes);
@@ -45,6 +48,7 @@ typedef struct {
 	void (*to_gray)(const uint8_t *rgb, uint8_t *gray, int pixels);
 	// The sum of all pixels' lightness.
 	uint64_t (*lightness)(const uint8_t *rgb, int pixels);
+	void (*look_up)(const uint8_t *table, uint8_t *row, int bytes);
 } hr_adjust_kernels;
 
 extern const hr_adjust_kernels hr_adjust_plain;

@@ -90,5 +90,25 @@ TARGET static void blend(const hr_blend *b, uint8_t *row, int bytes) {
 		row[i] = b->table[row[i]];
 }
 
-const hr_adjust_kernels hr_adjust_avx2 = {blend, saturate, turn, grayscale, to_gray, lightness};
+// The upper half of a value says which of 16 parts of the table has it: a shuffle by what
+// is left of it after 16 for each part before gives 0 for all others.
+TARGET static void look_up(const uint8_t *values, uint8_t *row, int bytes) {
+	V part[16];
+	for (int i = 0; i < 16; i++)
+		part[i] = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(values + 16 * i)));
+	const V most = _mm256_set1_epi8(0x70), next = _mm256_set1_epi8(16);
+	for (; bytes >= 32; bytes -= 32, row += 32) {
+		V v = _mm256_loadu_si256((const V *)row), all = _mm256_setzero_si256();
+		for (int i = 0; i < 16; i++) {
+			// From 16 on, or below 0, the sum has its upper bit, and the shuffle gives 0.
+			all = _mm256_or_si256(all, _mm256_shuffle_epi8(part[i], _mm256_adds_epu8(v, most)));
+			v = _mm256_sub_epi8(v, next);
+		}
+		STORE(row, all);
+	}
+	for (int i = 0; i < bytes; i++)
+		row[i] = values[row[i]];
+}
+
+const hr_adjust_kernels hr_adjust_avx2 = {blend, saturate, turn, grayscale, to_gray, lightness, look_up};
 #endif

@@ -71,21 +71,23 @@ typedef struct {
 	V quarter[4];
 } table;
 
-INLINE V look_up(const table *t, V v) {
+INLINE V look_up64(const table *t, V v) {
 	V low = _mm512_permutex2var_epi8(t->quarter[0], v, t->quarter[1]);
 	V high = _mm512_permutex2var_epi8(t->quarter[2], v, t->quarter[3]);
 	return _mm512_mask_blend_epi8(_mm512_movepi8_mask(v), low, high);
 }
 
-TARGET static void blend(const hr_blend *b, uint8_t *row, int bytes) {
+TARGET static void look_up(const uint8_t *values, uint8_t *row, int bytes) {
 	table t;
 	for (int i = 0; i < 4; i++)
-		t.quarter[i] = _mm512_loadu_si512(b->table + 64 * i);
+		t.quarter[i] = _mm512_loadu_si512(values + 64 * i);
 	for (; bytes >= 64; bytes -= 64, row += 64)
-		STORE(row, look_up(&t, _mm512_loadu_si512(row)));
+		STORE(row, look_up64(&t, _mm512_loadu_si512(row)));
 	__mmask64 rest = ((__mmask64)1 << bytes) - 1;
-	_mm512_mask_storeu_epi8(row, rest, look_up(&t, _mm512_maskz_loadu_epi8(rest, row)));
+	_mm512_mask_storeu_epi8(row, rest, look_up64(&t, _mm512_maskz_loadu_epi8(rest, row)));
 }
 
-const hr_adjust_kernels hr_adjust_avx512 = {blend, saturate, turn, grayscale, to_gray, lightness};
+TARGET static void blend(const hr_blend *b, uint8_t *row, int bytes) { look_up(b->table, row, bytes); }
+
+const hr_adjust_kernels hr_adjust_avx512 = {blend, saturate, turn, grayscale, to_gray, lightness, look_up};
 #endif

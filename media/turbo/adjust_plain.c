@@ -10,10 +10,12 @@ static inline float times(float factor, int difference) {
 	return product;
 }
 
-static void blend(const hr_blend *b, uint8_t *row, int bytes) {
+static void look_up(const uint8_t *table, uint8_t *row, int bytes) {
 	for (int i = 0; i < bytes; i++)
-		row[i] = b->table[row[i]];
+		row[i] = table[row[i]];
 }
+
+static void blend(const hr_blend *b, uint8_t *row, int bytes) { look_up(b->table, row, bytes); }
 
 void hr_blend_set(hr_blend *b, uint8_t from, float factor) {
 	b->from = from;
@@ -85,4 +87,4 @@ static uint64_t lightness(const uint8_t *rgb, int pixels) {
 	return sum;
 }
 
-const hr_adjust_kernels hr_adjust_plain = {blend, saturate, turn, grayscale, to_gray, lightness};
+const hr_adjust_kernels hr_adjust_plain = {blend, saturate, turn, grayscale, to_gray, lightness, look_up};

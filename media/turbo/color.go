@@ -6,6 +6,8 @@ package turbo
 // #cgo nocallback hr_adjust_picture
 // #cgo noescape hr_adjust_picture16
 // #cgo nocallback hr_adjust_picture16
+// #cgo noescape hr_table_picture
+// #cgo nocallback hr_table_picture
 // #cgo noescape hr_output_set
 // #cgo nocallback hr_output_set
 // #cgo noescape hr_output_picture
@@ -34,7 +36,13 @@ const mostAdjusts = 16
 // in one call of C, and others by their kernels, or in Go if they have none.
 func carryOut(passes []media.Pass, p media.Pixels) media.Pixels {
 	var list [mostAdjusts]media.Adjust
+	var table media.Table
 	for len(passes) > 0 {
+		if n := media.JoinTables(passes, &table); n > 0 && !areAdjusts(passes[:n]) {
+			lookUp(&table, p)
+			passes = passes[n:]
+			continue
+		}
 		n := 0
 		for n < min(len(passes), mostAdjusts) {
 			a, is := passes[n].Adjust()
@@ -56,6 +64,23 @@ func carryOut(passes []media.Pass, p media.Pixels) media.Pixels {
 		passes = passes[1:]
 	}
 	return p
+}
+
+// areAdjusts reports whether all of some passes are changes of colours, which C makes with
+// others row by row.
+func areAdjusts(passes []media.Pass) bool {
+	for i := range passes {
+		if _, is := passes[i].Adjust(); !is {
+			return false
+		}
+	}
+	return true
+}
+
+// lookUp gives each value but alpha that of a table.
+func lookUp(table *media.Table, p media.Pixels) {
+	C.hr_table_picture(level(), (*C.uint8_t)(&table[0]), (*C.uint8_t)(&p.Data[0]), C.int(p.Color.Channels()),
+		C.int(p.Width), C.int(p.Height), C.ptrdiff_t(p.Stride))
 }
 
 // kernels are faster ways to what effects define, by their names. A file of this package

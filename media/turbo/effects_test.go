@@ -134,3 +134,41 @@ func BenchmarkKernels(b *testing.B) {
 		}
 	}
 }
+
+// Tables in a row become one, which kernels of every level look up; bytes between rows and
+// alpha stay.
+func TestTablesEqualGo(t *testing.T) {
+	atEveryLevel(t, func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) {
+			r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+			p := somePixels(r, media.Color(r.IntN(3)), tensor.Uint8)
+			p.Height = 1 + r.IntN(5)
+			p.Data = make([]byte, p.Stride*(p.Height-1)+p.Width*p.PixelBytes())
+			for i := range p.Data {
+				p.Data[i] = byte(r.Uint32())
+			}
+			all := []media.Op{media.Invert{}, media.Posterize{Bits: r.IntN(9)}, media.Solarize{Threshold: float64(r.IntN(256))},
+				media.AdjustGamma{Gamma: 3 * r.Float64(), Gain: 1}}
+			var ops []media.Step
+			for range 1 + r.IntN(4) {
+				ops = append(ops, media.Step{Op: all[r.IntN(len(all))]})
+			}
+			var plan media.Plan
+			if err := media.MakePlan(media.Info{Width: 9, Height: 9}, media.Options{}, ops, nil, &plan); err != nil {
+				t.Fatal(err)
+			}
+			passes, want := plan.Stages[0].Passes, clone(p)
+			if r.IntN(2) == 0 {
+				passes = append(passes, media.Adjust{Kind: media.Brightness, Factor: 2 * r.Float32()}.Pass())
+			}
+			for i := range passes {
+				if _, err := passes[i].Apply(want); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := carryOut(passes, clone(p)); !bytes.Equal(got.Data, want.Data) {
+				t.Fatalf("%v of %v differ", ops, p.Form())
+			}
+		})
+	})
+}
