@@ -84,7 +84,7 @@ func init() {
 			continue
 		}
 		if kind == Brightness {
-			e.Table = func(a *Args, t *Table) { blendTable(t, 0, a[0]) }
+			e.Table = func(a *Args) Table { return blendTable(0, a[0]) }
 		}
 		e.Apply = func(a *Args, p Pixels) Pixels {
 			apply[kind](p, a[0])

@@ -17,15 +17,15 @@ func blend(from, to uint8, factor float32) uint8 {
 
 // blendAll goes from one value to those of the pixels.
 func blendAll(p Pixels, from uint8, factor float32) {
-	var t Table
-	blendTable(&t, from, factor)
+	t := blendTable(from, factor)
 	lookUp(p, &t)
 }
 
-func blendTable(t *Table, from uint8, factor float32) {
+func blendTable(from uint8, factor float32) (t Table) {
 	for v := range t {
 		t[v] = blend(from, uint8(v), factor)
 	}
+	return t
 }
 
 // saturate goes from the lightness of each pixel to its colours.

@@ -34,9 +34,10 @@ func (o AdjustGamma) place(p *Plan, _ uint64, _ Rand) error {
 // torchvision's for Pillow images.
 var adjustGamma = tableEffect("adjust_gamma",
 	func(a *Args) error { return AdjustGamma{float64(a[0]), float64(a[1])}.Check() },
-	func(a *Args, t *Table) {
+	func(a *Args) (t Table) {
 		for v := range t {
 			x := 255.999 * float64(a[1]) * math.Pow(float64(v)/255, float64(a[0]))
 			t[v] = uint8(min(x, 255))
 		}
+		return t
 	})

@@ -39,8 +39,9 @@ func (o RandomInvert) place(p *Plan, id uint64, r Rand) error {
 	return Invert{}.place(p, id, r)
 }
 
-var invert = tableEffect("invert", nil, func(_ *Args, t *Table) {
+var invert = tableEffect("invert", nil, func(_ *Args) (t Table) {
 	for v := range t {
 		t[v] = ^uint8(v)
 	}
+	return t
 })

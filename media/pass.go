@@ -33,7 +33,7 @@ type Effect struct {
 	Check func(a *Args, f Form) error
 	// Table says what becomes of each value, where that depends on nothing but the value:
 	// such passes in a row are one. nil: it depends on more.
-	Table func(a *Args, t *Table)
+	Table func(a *Args) Table
 	// Color is that of the pixels afterwards. nil: it is the same.
 	Color func(Color) Color
 	// Apply changes pixels in place, which Check accepts, and returns them: of another
@@ -62,9 +62,8 @@ func (s *Pass) Apply(p Pixels) (Pixels, error) {
 
 // applyAll applies passes one after the other, and tables in a row at once.
 func applyAll(passes []Pass, p Pixels) (_ Pixels, err error) {
-	var t Table
 	for len(passes) > 0 {
-		n := JoinTables(passes, &t)
+		t, n := JoinTables(passes)
 		for i := range n {
 			if err := passes[i].check(p.Form()); err != nil {
 				return p, err

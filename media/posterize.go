@@ -64,8 +64,9 @@ var posterize = tableEffect("posterize",
 		}
 		return checkBits("posterize", int(a[0]))
 	},
-	func(a *Args, t *Table) {
+	func(a *Args) (t Table) {
 		for v := range t {
 			t[v] = uint8(v) & ^uint8(0xff>>int(a[0]))
 		}
+		return t
 	})

@@ -64,11 +64,12 @@ func checkThreshold(op string, threshold float64) error {
 // solarize has the threshold as its first number: a whole one.
 var solarize = tableEffect("solarize",
 	func(a *Args) error { return checkThreshold("solarize", float64(a[0])) },
-	func(a *Args, t *Table) {
+	func(a *Args) (t Table) {
 		for v := range t {
 			t[v] = uint8(v)
 			if float32(v) >= a[0] {
 				t[v] = ^uint8(v)
 			}
 		}
+		return t
 	})

@@ -11,14 +11,13 @@ type Table [256]uint8
 
 // tableEffect returns an effect on bytes that depends on nothing but the value of a
 // channel. Several in a row are one.
-func tableEffect(name string, check func(a *Args) error, fill func(a *Args, t *Table)) Effect {
+func tableEffect(name string, check func(a *Args) error, of func(a *Args) Table) Effect {
 	return Effect{
 		Name:  name,
 		Check: checkBytes(name, check),
-		Table: fill,
+		Table: of,
 		Apply: func(a *Args, p Pixels) Pixels {
-			var t Table
-			fill(a, &t)
+			t := of(a)
 			lookUp(p, &t)
 			return p
 		},
@@ -40,19 +39,18 @@ func checkBytes(name string, check func(a *Args) error) func(a *Args, f Form) er
 
 // JoinTables makes one table of the passes that the list begins with, as far as each is
 // one, and returns how many these are.
-func JoinTables(passes []Pass, t *Table) (n int) {
-	var next Table
+func JoinTables(passes []Pass) (t Table, n int) {
 	for ; n < len(passes) && passes[n].Effect.Table != nil; n++ {
-		passes[n].Effect.Table(&passes[n].Args, &next)
+		next := passes[n].Effect.Table(&passes[n].Args)
 		if n == 0 {
-			*t = next
+			t = next
 			continue
 		}
 		for v := range t {
 			t[v] = next[t[v]]
 		}
 	}
-	return n
+	return t, n
 }
 
 // lookUp gives each value but alpha that of a table.

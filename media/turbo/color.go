@@ -36,9 +36,8 @@ const mostAdjusts = 16
 // in one call of C, and others by their kernels, or in Go if they have none.
 func carryOut(passes []media.Pass, p media.Pixels) media.Pixels {
 	var list [mostAdjusts]media.Adjust
-	var table media.Table
 	for len(passes) > 0 {
-		if n := media.JoinTables(passes, &table); n > 0 && !areAdjusts(passes[:n]) {
+		if table, n := media.JoinTables(passes); n > 0 && !areAdjusts(passes[:n]) {
 			lookUp(&table, p)
 			passes = passes[n:]
 			continue

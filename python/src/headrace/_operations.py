@@ -1228,6 +1228,53 @@ class Operations:
         """
         return self._image("random_grayscale", field, fields, {"p": number_of("p", p)})
 
+    def adjust_gamma(self, gamma: float, gain: float = 1.0, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Raise values, as shares of 255, to a power, as torchvision's `adjust_gamma`.
+
+            .adjust_gamma(0.7)
+
+        Args:
+            gamma: the power: above 1 an image gets darker, below 1 lighter.
+            gain: what all is multiplied by.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("adjust_gamma", field, fields, {"gamma": number_of("gamma", gamma), "gain": number_of("gain", gain)})
+
+    def adjust_sharpness(self, factor: float, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Sharpen an image, or smooth it, as torchvision's `adjust_sharpness`.
+
+            .adjust_sharpness(2)
+
+        Args:
+            factor: 0 smooths, 1 changes nothing, 2 sharpens.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("adjust_sharpness", field, fields, {"factor": number_of("factor", factor)})
+
+    def autocontrast(self, field: str | None = None, *, fields: Some | None = None) -> Pipeline:
+        """Stretch the values of each channel over all levels, as torchvision's `autocontrast`.
+
+            .autocontrast()
+
+        Args:
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("autocontrast", field, fields, {})
+
+    def equalize(self, field: str | None = None, *, fields: Some | None = None) -> Pipeline:
+        """Make the values of each channel about as frequent, as torchvision's `equalize`.
+
+            .equalize()
+
+        Args:
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("equalize", field, fields, {})
+
     def gaussian_blur(
         self,
         kernel_size: int,
@@ -1253,6 +1300,102 @@ class Operations:
             "sigma": None if sigma is None else numbers_of("sigma", sigma),
         }
         return self._image("gaussian_blur", field, fields, args)
+
+    def invert(self, field: str | None = None, *, fields: Some | None = None) -> Pipeline:
+        """Make 255 - v of every value, as torchvision's `invert`.
+
+            .invert()
+
+        Args:
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("invert", field, fields, {})
+
+    def posterize(self, bits: int, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Keep so many upper bits of every value, as torchvision's `posterize`.
+
+            .posterize(4)
+
+        Args:
+            bits: of 8 that are kept; with 0 the image is black.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("posterize", field, fields, {"bits": integer("bits", bits)})
+
+    def random_adjust_sharpness(self, factor: float, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Sharpen an image, or smooth it, at random, as torchvision's `RandomAdjustSharpness`.
+
+            .random_adjust_sharpness(2)
+
+        Args:
+            factor: 0 smooths, 1 changes nothing, 2 sharpens.
+            p: the probability.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("random_adjust_sharpness", field, fields, {"factor": number_of("factor", factor), "p": number_of("p", p)})
+
+    def random_autocontrast(self, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Stretch the values of each channel over all levels, at random, as torchvision's `RandomAutocontrast`.
+
+            .random_autocontrast()
+
+        Args:
+            p: the probability.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("random_autocontrast", field, fields, {"p": number_of("p", p)})
+
+    def random_channel_permutation(self, field: str | None = None, *, fields: Some | None = None) -> Pipeline:
+        """Have red, green and blue change places at random, as torchvision's `RandomChannelPermutation`.
+
+            .random_channel_permutation()
+
+        Args:
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("random_channel_permutation", field, fields, {})
+
+    def random_equalize(self, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Make the values of each channel about as frequent, at random, as torchvision's `RandomEqualize`.
+
+            .random_equalize()
+
+        Args:
+            p: the probability.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("random_equalize", field, fields, {"p": number_of("p", p)})
+
+    def random_invert(self, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Make 255 - v of every value, at random, as torchvision's `RandomInvert`.
+
+            .random_invert()
+
+        Args:
+            p: the probability.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("random_invert", field, fields, {"p": number_of("p", p)})
+
+    def random_posterize(self, bits: int, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Keep so many upper bits of every value, at random, as torchvision's `RandomPosterize`.
+
+            .random_posterize(4)
+
+        Args:
+            bits: of 8 that are kept; with 0 the image is black.
+            p: the probability.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("random_posterize", field, fields, {"bits": integer("bits", bits), "p": number_of("p", p)})
 
     def random_solarize(
         self,
