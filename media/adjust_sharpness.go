@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// AdjustSharpness goes from an image that is smoothed a little to the image by Factor: 0 is
-// the smooth one, 1 changes nothing, and what is above is sharper. Alpha and the outermost
-// pixels stay.
+// AdjustSharpness goes from an image that is smoothed a little to the image by Factor: 0
+// is the smooth one, 1 changes nothing, and what is above is sharper. Alpha and the
+// outermost pixels stay.
 type AdjustSharpness struct {
 	Factor float64 `json:"factor"` // at least 0
 }

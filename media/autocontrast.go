@@ -1,7 +1,7 @@
 package media
 
-// Autocontrast stretches the values of each channel but alpha over all levels: the least becomes 0 and
-// the greatest 255.
+// Autocontrast stretches the values of each channel but alpha over all levels: the least
+// becomes 0 and the greatest 255.
 type Autocontrast struct{}
 
 // Check refuses parameters beyond their bounds.

@@ -32,7 +32,8 @@ func (o RandomChannelPermutation) place(p *Plan, id uint64, r Rand) error {
 	return nil
 }
 
-// permuteChannels has the channels that become the first, second and third as its numbers.
+// permuteChannels has the channels that become the first, second and third as its
+// numbers.
 var permuteChannels = Effect{
 	Name:  "channel_permutation",
 	Check: checkBytes("channel_permutation", checkOrder),

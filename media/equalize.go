@@ -1,6 +1,7 @@
 package media
 
-// Equalize spreads the values of each channel but alpha, so that all are about as frequent.
+// Equalize spreads the values of each channel but alpha, so that all are about as
+// frequent.
 type Equalize struct{}
 
 // Check refuses parameters beyond their bounds.

@@ -31,7 +31,7 @@ type Effect struct {
 
 	// Check returns why a pass cannot change pixels of this form. nil: it can change all.
 	Check func(a *Args, f Form) error
-	// Table says what becomes of each value, where that depends on nothing but the value:
+	// Table has the new values, if they depend on nothing but the old ones:
 	// such passes in a row are one. nil: it depends on more.
 	Table func(a *Args) Table
 	// Color is that of the pixels afterwards. nil: it is the same.

@@ -44,8 +44,8 @@ func pictured(p media.Pixels) oracle.Picture {
 func drew(t testing.TB, p media.Pixels, draw float64, ops ...media.Op) []byte {
 	t.Helper()
 	var plan media.Plan
-	o := media.Options{Color: p.Color, DType: p.DType}
-	if err := media.MakePlan(media.Info{Width: p.Width, Height: p.Height}, o, steps(ops...), drawn(slices.Repeat([]float64{draw}, 8)), &plan); err != nil {
+	o, draws := media.Options{Color: p.Color, DType: p.DType}, drawn(slices.Repeat([]float64{draw}, 8))
+	if err := media.MakePlan(media.Info{Width: p.Width, Height: p.Height}, o, steps(ops...), draws, &plan); err != nil {
 		t.Fatal(err)
 	}
 	f := plan.Form()
@@ -166,7 +166,8 @@ func TestPointOperationsRefuse(t *testing.T) {
 			t.Errorf("%#v: %v", op, err)
 		}
 	}
-	wide, mask := media.Form{Height: 2, Width: 2, DType: tensor.Uint16}, media.Form{Height: 2, Width: 2, DType: tensor.Uint8, Color: media.Mask}
+	wide := media.Form{Height: 2, Width: 2, DType: tensor.Uint16}
+	mask := media.Form{Height: 2, Width: 2, DType: tensor.Uint8, Color: media.Mask}
 	for _, op := range []media.Op{
 		media.Invert{}, media.RandomInvert{}, media.Posterize{}, media.RandomPosterize{}, media.Equalize{}, media.RandomEqualize{},
 		media.Autocontrast{}, media.RandomAutocontrast{}, media.AdjustGamma{}, media.AdjustSharpness{}, media.RandomAdjustSharpness{},

@@ -6,7 +6,7 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-// Table is what becomes of each value of a channel.
+// Table has the new value of each value of a channel.
 type Table [256]uint8
 
 // tableEffect returns an effect on bytes that depends on nothing but the value of a

@@ -26,7 +26,8 @@ func Functional(t testing.TB, p Picture, name string, args ...any) Picture {
 // OfPillow is Functional with a Pillow image of one or three channels.
 func OfPillow(t testing.TB, p Picture, name string, args ...any) Picture {
 	t.Helper()
-	return ask(t, "functional_of_pillow", map[string]any{"picture": size(p), "name": name, "args": append([]any{}, args...)}, p.Pix).picture(t)
+	asked := map[string]any{"picture": size(p), "name": name, "args": append([]any{}, args...)}
+	return ask(t, "functional_of_pillow", asked, p.Pix).picture(t)
 }
 
 // Normalize is torchvision's to_tensor and normalize: bytes of float32 in the order

@@ -65,8 +65,8 @@ func carryOut(passes []media.Pass, p media.Pixels) media.Pixels {
 	return p
 }
 
-// areAdjusts reports whether all of some passes are changes of colours, which C makes with
-// others row by row.
+// areAdjusts reports whether all of some passes are changes of colours, which C makes
+// with others row by row.
 func areAdjusts(passes []media.Pass) bool {
 	for i := range passes {
 		if _, is := passes[i].Adjust(); !is {

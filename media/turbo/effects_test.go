@@ -135,8 +135,8 @@ func BenchmarkKernels(b *testing.B) {
 	}
 }
 
-// Tables in a row become one, which kernels of every level look up; bytes between rows and
-// alpha stay.
+// Tables in a row become one, which kernels of every level look up; bytes between rows
+// and alpha stay.
 func TestTablesEqualGo(t *testing.T) {
 	atEveryLevel(t, func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {

@@ -10,7 +10,8 @@ var _ = Ops.Add(recipe.NewOp[RandomChannelPermutation]("random_channel_permutati
 	"Have red, green and blue change places at random, as torchvision's 'RandomChannelPermutation'.").
 	Replacing("RandomChannelPermutation()").Telling("order"))
 
-// RandomChannelPermutation has no arguments but those of the operation random_channel_permutation.
+// RandomChannelPermutation has no arguments but those of the operation
+// random_channel_permutation.
 type RandomChannelPermutation struct{ recipe.On }
 
 // Transform implements [recipe.Transform].

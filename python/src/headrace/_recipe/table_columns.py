@@ -44,7 +44,7 @@ def table_columns(name: str, table: Any) -> dict[str, Any]:
 
 def _typed(what: str, values: Any) -> tuple[int, dict[str, Any]]:
     """How many values a column has, and these under their type."""
-    from .._batch.lazy_numpy import np
+    import numpy as np
 
     if hasattr(values, "to_numpy"):
         values = values.to_numpy()
