@@ -7,7 +7,7 @@ import (
 )
 
 // AdjustSharpness goes from an image that is smoothed a little to the image by Factor: 0
-// is the smooth one, 1 changes nothing, and what is above is sharper. Alpha and the
+// is the smooth one, 1 changes nothing, and a greater one sharpens. Alpha and the
 // outermost pixels stay.
 type AdjustSharpness struct {
 	Factor float64 `json:"factor"` // at least 0
@@ -66,7 +66,7 @@ func checkSharpness(op string, factor float64) error {
 	return nil
 }
 
-// adjustSharpness has the factor as its number, and does what Pillow's
+// adjustSharpness has the factor as its number, and follows Pillow's
 // ImageEnhance.Sharpness does: a pixel counts five times and its eight neighbours once,
 // and that is rounded before the blend.
 var adjustSharpness = Effect{

@@ -42,7 +42,7 @@ func (o RandomAutocontrast) place(p *Plan, id uint64, r Rand) error {
 	return Autocontrast{}.place(p, id, r)
 }
 
-// autocontrast does what Pillow's ImageOps.autocontrast does.
+// autocontrast follows Pillow's ImageOps.autocontrast.
 var autocontrast = Effect{
 	Name:  "autocontrast",
 	Reach: func(*Args) int { return Everywhere },

@@ -42,7 +42,7 @@ func (o RandomEqualize) place(p *Plan, id uint64, r Rand) error {
 	return Equalize{}.place(p, id, r)
 }
 
-// equalize does what Pillow's ImageOps.equalize does.
+// equalize follows Pillow's ImageOps.equalize.
 var equalize = Effect{
 	Name:  "equalize",
 	Reach: func(*Args) int { return Everywhere },

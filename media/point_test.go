@@ -204,7 +204,8 @@ func TestPointDrawsArePinned(t *testing.T) {
 	}
 	for draw, want := range map[float64]string{0: "red green blue", 0.17: "red blue green", 0.99: "blue green red"} {
 		var plan media.Plan
-		told, err := media.Explain(media.Info{Width: 5, Height: 5}, media.Options{}, steps(media.RandomChannelPermutation{}), drawn{draw}, &plan)
+		permuted := steps(media.RandomChannelPermutation{})
+		told, err := media.Explain(media.Info{Width: 5, Height: 5}, media.Options{}, permuted, drawn{draw}, &plan)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -129,7 +129,7 @@ class Layout:
         for name in self._beside:
             if texts.is_counted(packed):  # no other field is
                 batch[name] = counted = texts.Texts(bytes(packed), rows)
-                packed = packed[counted.end() :]
+                packed = packed[texts.end_of(counted) :]
                 continue
             ends = offsets.unpack_from(packed)
             values = packed[offsets.size : offsets.size + ends[-1]]

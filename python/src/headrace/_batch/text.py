@@ -34,8 +34,7 @@ class Texts(Sequence[str]):
         self._text = 0 if rows and is_counted(packed, start) else start + 4 * (rows + 1)  # 0: they are names by runs
         self._counted: Counted | None = None
 
-    def end(self) -> int:
-        """Where the next field starts in the packed bytes."""
+    def _end(self) -> int:
         if not self._text:
             return self._names().end
         (size,) = _ONE.unpack_from(self._packed, self._start + 4 * self._rows)
@@ -86,7 +85,7 @@ class Texts(Sequence[str]):
         return f"<{self._rows} texts: {shown}{', …' if self._rows > 3 else ''}>"
 
     def __reduce__(self) -> tuple[type[Texts], tuple[bytes, int]]:
-        return Texts, (self._packed[self._start : self.end()], self._rows)
+        return Texts, (self._packed[self._start : self._end()], self._rows)
 
 
 Texts.__module__ = "headrace"
@@ -117,6 +116,11 @@ class Counted:
         return f"{str(text, 'utf-8', 'surrogateescape')}[{self._first[run] + row - begin}]"
 
 
+def end_of(texts: Texts) -> int:
+    """Where the next field starts in the bytes that texts are in."""
+    return texts._end()
+
+
 def is_counted(packed: bytes | memoryview, start: int = 0) -> bool:
     """Whether the field that begins there has names by runs."""
     return _ONE.unpack_from(packed, start) == _MARK
@@ -133,5 +137,5 @@ def split(packed: bytes, rows: int, fields: int) -> list[Texts]:
     """A batch's text fields, at least one, from the end of its BATCH frame (docs/protocol.md)."""
     texts = [Texts(packed, rows)]
     while len(texts) < fields:
-        texts.append(Texts(packed, rows, texts[-1].end()))
+        texts.append(Texts(packed, rows, end_of(texts[-1])))
     return texts
