@@ -23,6 +23,8 @@ type giver struct {
 
 	mu   sync.Mutex // one question at a time
 	from *bufio.Reader
+	owed int    // answers for which nobody waits
+	part []byte // of the one that comes next
 }
 
 // newGiver returns the giver that a frame has brought. Its payload is the schemes.
@@ -44,19 +46,26 @@ func newGiver(f wire.Frame) (*giver, error) {
 
 func (g *giver) close() { g.conn.Close() }
 
-// ask asks for the credentials of a scheme. An answer that comes too late ends the
-// connection: it would be taken for the next one.
+// ask asks for the credentials of a scheme. An answer for which nobody waits any longer
+// is passed over when the next one is asked for.
 func (g *giver) ask(ctx context.Context, scheme string) (store.Given, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	defer context.AfterFunc(ctx, func() { g.conn.Close() })()
+	for g.owed > 0 {
+		if _, err := g.line(ctx); err != nil {
+			return store.Given{}, err
+		}
+		g.owed--
+	}
 	if _, err := fmt.Fprintf(g.conn, "%q\n", scheme); err != nil {
 		return store.Given{}, errNoGiver
 	}
-	line, err := g.from.ReadBytes('\n')
+	g.owed++
+	line, err := g.line(ctx)
 	if err != nil {
-		return store.Given{}, errNoGiver
+		return store.Given{}, err
 	}
+	g.owed--
 	var answer struct {
 		Given map[string]string
 		Until float64 // in Unix seconds; 0: they do not expire
@@ -73,6 +82,28 @@ func (g *giver) ask(ctx context.Context, scheme string) (store.Given, error) {
 		g2.Until = time.UnixMilli(int64(answer.Until * 1000))
 	}
 	return g2, nil
+}
+
+// line waits for an answer. What has come of it when ctx ends is kept.
+func (g *giver) line(ctx context.Context) ([]byte, error) {
+	defer context.AfterFunc(ctx, func() { g.conn.SetReadDeadline(time.Now()) })()
+	for {
+		if ctx.Err() == nil {
+			g.conn.SetReadDeadline(time.Time{})
+		}
+		more, err := g.from.ReadBytes('\n')
+		g.part = append(g.part, more...)
+		switch {
+		case err == nil:
+			line := g.part
+			g.part = nil
+			return line, nil
+		case errors.Is(ctx.Err(), context.Canceled):
+			return nil, ctx.Err()
+		case ctx.Err() != nil || !errors.Is(err, os.ErrDeadlineExceeded):
+			return nil, errNoGiver
+		}
+	}
 }
 
 var errNoGiver = errors.New("the function did not answer")

@@ -168,6 +168,7 @@ func (p *pump) send(ctx context.Context, s *session, stream uint32, b *headrace.
 	}
 	if slot := s.beside.reserve(ctx, frame.TextSize()); slot != nil {
 		if err := s.beside.put(slot, &frame); err != nil {
+			slot.Drop()
 			b.Release()
 			return err
 		}
@@ -181,6 +182,9 @@ func (p *pump) send(ctx context.Context, s *session, stream uint32, b *headrace.
 		return b.Send()
 	})
 	if err != nil {
+		if frame.Beside != nil {
+			s.beside.release(frame.Beside.Slot)
+		}
 		return err
 	}
 	if err := s.conn.Send(wire.KindBatch, stream, s.text); err != nil {

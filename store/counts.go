@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -116,8 +117,9 @@ func Watch(f func(Silence)) (stop func()) {
 // Say calls all functions that watch.
 func Say(s Silence) {
 	watching.Lock()
-	defer watching.Unlock()
-	for f := range watchers {
+	all := slices.Collect(maps.Keys(watchers))
+	watching.Unlock()
+	for _, f := range all { // without the lock: one may wait for its client
 		(*f)(s)
 	}
 }

@@ -183,6 +183,17 @@ func (l *stretches) divide(s *stretch) {
 // same first bytes as the first, so many. It is the first one up to a character, and then
 // one of ASCII, so that it is text if names are. "": there is none.
 func between(low, high string, from int) string {
+	if high != "" && low >= high { // the name that was made up is that of an object
+		return ""
+	}
+	m := middle(low, high, from)
+	if high != "" && m >= high {
+		return ""
+	}
+	return m
+}
+
+func middle(low, high string, from int) string {
 	isBounded := high != ""
 	for n := from; n <= len(low); n++ {
 		a, b := byte(' ')-1, byte(0x7f)

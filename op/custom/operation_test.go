@@ -254,7 +254,7 @@ var registerAll = sync.OnceValue(func() error {
 	return errors.Join(
 		headrace.Register("cipher", "Changes bytes.", func() headrace.Operation[cipherIn, cipherOut] { return &cipher{Key: 85} }),
 		headrace.Register("relabel", "Makes labels.", func() headrace.Operation[relabelIn, relabelOut] { return &relabel{Times: 10} }),
-		headrace.Register("invert", "Inverts.", func() headrace.Operation[invertIn, invertOut] { return new(invert) }),
+		headrace.Register("negate", "Inverts.", func() headrace.Operation[invertIn, invertOut] { return new(invert) }),
 		headrace.Register("thin", "Keeps half.", func() headrace.Operation[thinIn, imageOut] { return new(thin) }),
 		headrace.Register("trim", "Leaves off.", func() headrace.Operation[trimIn, imageOut] { return new(trim) }),
 		headrace.Register("mean", "Tells.", func() headrace.Operation[meanIn, meanOut] { return new(mean) }),
@@ -374,7 +374,7 @@ func randomChain(t *rapid.T) []plainStep {
 		return d.DecodeInto(s.image.Data, s.image.Stride, s.bytes, &info, &plan)
 	}})
 	for range rapid.IntRange(0, 5).Draw(t, "between") {
-		switch pick("between", "pixels", "pixels", "pixels", "relabel", "invert", "thin", "trim") {
+		switch pick("between", "pixels", "pixels", "pixels", "relabel", "negate", "thin", "trim") {
 		case "pixels": // of what is smaller, some are an error
 			steps, out := recipetest.Pixels(t, 1, decoded)
 			if out[0].Type.Shape[2] != 3 {
@@ -385,12 +385,12 @@ func randomChain(t *rapid.T) []plainStep {
 			}
 		case "relabel":
 			addRelabel()
-		case "invert":
+		case "negate":
 			o := new(invert)
 			if rapid.Bool().Draw(t, "given") {
 				o.From = new(rapid.IntRange(0, 255).Draw(t, "from"))
 			}
-			add(headrace.Args(o), "invert", func(s *plainSample, step string) {
+			add(headrace.Args(o), "negate", func(s *plainSample, step string) {
 				out, _ := o.Do(ctx, invertIn{s.image, s.rand(step)})
 				s.from = out.From
 			})
@@ -410,12 +410,12 @@ func randomChain(t *rapid.T) []plainStep {
 	}
 	chain = append(chain, transform(&image.CenterCrop{Size: recipe.Size{Height: rapid.IntRange(1, 40).Draw(t, "height"),
 		Width: 7}}, name("crop")))
-	switch pick("behind", "nothing", "relabel", "invert", "mean", "mean and invert") {
+	switch pick("behind", "nothing", "relabel", "negate", "mean", "mean and invert") {
 	case "relabel":
 		addRelabel()
-	case "invert":
+	case "negate":
 		o := new(invert)
-		add(headrace.Args(o), "invert", func(s *plainSample, step string) {
+		add(headrace.Args(o), "negate", func(s *plainSample, step string) {
 			out, _ := o.Do(ctx, invertIn{s.image, s.rand(step)})
 			s.from = out.From
 		})
@@ -424,7 +424,7 @@ func randomChain(t *rapid.T) []plainStep {
 	case "mean and invert": // the twin stays as it was
 		addMean(add)
 		o := &invert{From: new(0)}
-		add(headrace.Args(o), "invert", func(s *plainSample, step string) {
+		add(headrace.Args(o), "negate", func(s *plainSample, step string) {
 			out, _ := o.Do(ctx, invertIn{s.image, s.rand(step)})
 			s.from = out.From
 		})

@@ -250,15 +250,15 @@ func TestWhatOperationsStoreIsReserved(t *testing.T) {
 	normalize := recipe.Step{Args: &opimage.Normalize{Mean: opimage.Channels{0}, Std: opimage.Channels{1}}}
 	own := recipe.Step{Args: headrace.Args(&cipher{Alloc: true})}
 	for name, r := range map[string]recipe.Recipe{
-		"in place":         chain(recipe.Step{Op: "decode_image"}, large, recipe.Step{Op: "invert"}, cropTo(9, 9)),
+		"in place":         chain(recipe.Step{Op: "decode_image"}, large, recipe.Step{Op: "negate"}, cropTo(9, 9)),
 		"smaller":          chain(recipe.Step{Op: "decode_image"}, large, recipe.Step{Op: "thin"}, recipe.Step{Op: "thin"}, recipe.Step{Args: headrace.Args(&thin{Own: true})}),
 		"larger":           chain(recipe.Step{Op: "decode_image"}, recipe.Step{Op: "grow"}, recipe.Step{Op: "grow"}, cropTo(9, 9)),
-		"a part":           chain(recipe.Step{Op: "decode_image"}, large, recipe.Step{Op: "trim"}, recipe.Step{Op: "random_flip"}, recipe.Step{Op: "invert"}, cropTo(9, 9)),
-		"enlarged at last": chain(recipe.Step{Op: "decode_image"}, recipe.Step{Op: "invert"}, large, recipe.Step{Op: "relabel"}),
+		"a part":           chain(recipe.Step{Op: "decode_image"}, large, recipe.Step{Op: "trim"}, recipe.Step{Op: "random_flip"}, recipe.Step{Op: "negate"}, cropTo(9, 9)),
+		"enlarged at last": chain(recipe.Step{Op: "decode_image"}, recipe.Step{Op: "negate"}, large, recipe.Step{Op: "relabel"}),
 		"floating point":   chain(recipe.Step{Op: "decode_image"}, large, normalize, recipe.Step{Op: "relabel"}),
-		"twice":            chain(recipe.Step{Op: "decode_image"}, large, recipe.Step{Op: "mean"}, recipe.Step{Op: "invert"}),
+		"twice":            chain(recipe.Step{Op: "decode_image"}, large, recipe.Step{Op: "mean"}, recipe.Step{Op: "negate"}),
 		"other bytes":      chain(own, own, own, recipe.Step{Op: "decode_image"}, large, recipe.Step{Op: "relabel"}),
-		"no decoder":       chain(recipe.Step{Op: "raw"}, large, recipe.Step{Op: "invert"}),
+		"no decoder":       chain(recipe.Step{Op: "raw"}, large, recipe.Step{Op: "negate"}),
 	} {
 		w, b := new(core.Env), budget.New(1<<30)
 		ops, source := parts(t, w, b, r, path[0])
@@ -517,7 +517,7 @@ func crashing(t *testing.T) {
 func TestClassesAreThoseOfTheSourcesLabels(t *testing.T) {
 	register(t)
 	root := phototest.Folder(t, 2)
-	for op, classes := range map[string]int{"relabel": 0, "invert": 2} {
+	for op, classes := range map[string]int{"relabel": 0, "negate": 2} {
 		r := recipe.Recipe{Steps: []recipe.Step{filesOf(root), {Op: "decode_image"}, {Op: op}, cropTo(8, 8), {Args: &flow.Batch{Size: 1}}}}
 		l := loadertest.Open(t, r, headrace.Config{Epochs: new(1)}, headrace.Options{})
 		if n := len(l.Info().Classes); n != classes {

@@ -129,9 +129,9 @@ func TestRegisterRefuses(t *testing.T) {
 		`is custom_test.notAStruct: must be a pointer to a struct`:     registering(notAStruct(0)),
 		`is *custom_test.omits: must be a pointer`:                     registering((*omits)(nil)),
 		`its function is nil`:                                          headrace.Register[nothing, nothing]("fake", "", nil),
-		`there is an operation "invert" already`:                       headrace.Register("invert", "", func() headrace.Operation[nothing, nothing] { return new(fake[nothing, nothing, int]) }),
+		`there is an operation "negate" already`:                       headrace.Register("negate", "", func() headrace.Operation[nothing, nothing] { return new(fake[nothing, nothing, int]) }),
 		`its name is "two words"`:                                      headrace.Register("two words", "", func() headrace.Operation[nothing, nothing] { return new(fake[nothing, nothing, int]) }),
-		`its arguments *custom_test.invert belong to "invert" already`: headrace.Register("inverse", "", func() headrace.Operation[invertIn, invertOut] { return new(invert) }),
+		`its arguments *custom_test.invert belong to "negate" already`: headrace.Register("inverse", "", func() headrace.Operation[invertIn, invertOut] { return new(invert) }),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, expected %q", err, want)
@@ -225,9 +225,9 @@ func TestRecipesSayWhatOperationsCannotTake(t *testing.T) {
 		steps []recipe.Step
 	}{
 		{`step "share" (#2): has arguments that cannot be written: json: unsupported value: NaN`, []recipe.Step{{Args: headrace.Args(&share{math.NaN()})}}},
-		{`step "invert" (#2): reads the field "image": the samples have "bytes", "label", "key"`, []recipe.Step{{Op: "invert"}}},
-		{`step "invert" (#5): reads "image" as an image: it is float32 [8, 8, 3] there; put it before normalize and layout`, []recipe.Step{decode, crop, normalize, {Op: "invert"}}},
-		{`step "invert" (#3): from is 300: must be from 0 to 255`, []recipe.Step{decode, {Args: headrace.Args(&invert{From: new(300)})}}},
+		{`step "negate" (#2): reads the field "image": the samples have "bytes", "label", "key"`, []recipe.Step{{Op: "negate"}}},
+		{`step "negate" (#5): reads "image" as an image: it is float32 [8, 8, 3] there; put it before normalize and layout`, []recipe.Step{decode, crop, normalize, {Op: "negate"}}},
+		{`step "negate" (#3): from is 300: must be from 0 to 255`, []recipe.Step{decode, {Args: headrace.Args(&invert{From: new(300)})}}},
 		{`step "trouble" (#2): of is 0: must be at least 1`, []recipe.Step{{Args: headrace.Args(&trouble{})}}},
 		{`step "asks" (#2): reads "label" as float32: it is int64
 recipe: step "asks" (#2): reads "key" as int64 [8]: it is text

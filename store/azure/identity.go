@@ -36,6 +36,7 @@ type identity struct {
 	from   string
 	failed error
 	until  time.Time // when it is looked for again
+	good   time.Time // until when the token is
 }
 
 const (
@@ -118,12 +119,14 @@ func (i *identity) fetch(ctx context.Context) (err error) {
 	switch {
 	case err == nil:
 		left := t.ExpiresOn.Sub(now)
-		i.token, i.from, i.until = t.Token, "azidentity", now.Add(max(left-earlier, left/2))
+		i.token, i.from, i.until, i.good = t.Token, "azidentity", now.Add(max(left-earlier, left/2)), t.ExpiresOn
 		if i.must != "" {
 			i.from = i.must
 		}
 	case ctx.Err() != nil: // which is of this reader alone
 		return ctx.Err()
+	case i.token != "" && now.Before(i.good):
+		i.until = now.Add(keepError) // the one of before does meanwhile
 	case i.must != "":
 		i.until = now.Add(keepError)
 		return fmt.Errorf("azure: no token comes for %s: %s", i.must, gist(err))
@@ -141,7 +144,7 @@ func (i *identity) renew(ctx context.Context, token string) bool {
 	}
 	defer i.turn.Give()
 	if i.token == token {
-		i.until, i.has = time.Time{}, nil // which keeps tokens
+		i.until, i.good, i.has = time.Time{}, time.Time{}, nil // which keeps tokens
 	}
 	return token != ""
 }

@@ -249,7 +249,7 @@ func TestWrongAnswers(t *testing.T) {
 			w.Header().Set("Content-Length", "98")
 			part(1, 98, 100, 98)(b, &short{w}, r)
 			storetest.Reset(r)
-		}, syscall.EREMOTEIO, "tries in 2m0"},
+		}, syscall.EREMOTEIO, "tries in 2m"},
 		{"10⁶ headers", func(b *bed, w http.ResponseWriter, r *http.Request) {
 			conn, _, err := http.NewResponseController(w).Hijack()
 			if err != nil {

@@ -74,10 +74,17 @@ func (p pace) halve(sent time.Time) {
 	change(p.page.Common(windowBits), func(int64) int64 { return int64(math.Float64bits(max(1, p.window()/2))) })
 }
 
-// pause has nothing sent for a time.
+// pause has nothing sent for a time, longestAsked at most. What is noted beyond that is of
+// a clock that was set back.
 func (p pace) pause(wait time.Duration) {
-	to := time.Now().Add(wait).UnixNano()
-	change(p.page.Common(pausedTo), func(was int64) int64 { return max(to, was) })
+	now := time.Now()
+	to, most := now.Add(min(wait, longestAsked)).UnixNano(), now.Add(longestAsked).UnixNano()
+	change(p.page.Common(pausedTo), func(was int64) int64 {
+		if was > most {
+			return to
+		}
+		return max(to, was)
+	})
 }
 
 // paused returns the time for which nothing is sent. No pause is longer than a host may

@@ -6,6 +6,7 @@ import _socket
 import contextlib
 import datetime
 import json
+import os
 import socket
 import threading
 import weakref
@@ -53,7 +54,9 @@ class Giver:
     def after_fork(self) -> None:
         """In the child: let go of the parent's connections."""
         for one in list(self._sockets):
-            one.close()
+            fd = one.detach()  # close() would leave it to the file that the parent's thread has made of it
+            if fd >= 0:
+                os.close(fd)
 
 
 def _answer(connection: socket.socket, functions: dict[str, Callable[[], Any]]) -> None:
@@ -68,7 +71,7 @@ def _given(function: Callable[[], Any]) -> dict[str, Any]:
     name = getattr(function, "__qualname__", type(function).__name__)
     try:
         told = function()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return {"error": f"the function {name} raised {type(error).__name__}"}
     if not isinstance(told, Mapping):
         return {"error": f"the function {name} must return a dict, not {type(told).__name__}"}
