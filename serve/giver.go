@@ -46,7 +46,7 @@ func newGiver(f wire.Frame) (*giver, error) {
 
 func (g *giver) close() { g.conn.Close() }
 
-// ask asks for the credentials of a scheme. An answer for which nobody waits any longer
+// ask asks for the credentials of a scheme. An answer that came after its reader had gone
 // is passed over when the next one is asked for.
 func (g *giver) ask(ctx context.Context, scheme string) (store.Given, error) {
 	g.mu.Lock()
@@ -84,7 +84,7 @@ func (g *giver) ask(ctx context.Context, scheme string) (store.Given, error) {
 	return g2, nil
 }
 
-// line waits for an answer. What has come of it when ctx ends is kept.
+// line waits for an answer. The part of it that has come when ctx ends is kept.
 func (g *giver) line(ctx context.Context) ([]byte, error) {
 	defer context.AfterFunc(ctx, func() { g.conn.SetReadDeadline(time.Now()) })()
 	for {
