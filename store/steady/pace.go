@@ -74,8 +74,8 @@ func (p pace) halve(sent time.Time) {
 	change(p.page.Common(windowBits), func(int64) int64 { return int64(math.Float64bits(max(1, p.window()/2))) })
 }
 
-// pause has nothing sent for a time, longestAsked at most. A later end that is noted is of
-// a clock that was set back.
+// pause has nothing sent for a time, longestAsked at most. A later end that is noted is
+// of a clock that was set back.
 func (p pace) pause(wait time.Duration) {
 	now := time.Now()
 	to, most := now.Add(min(wait, longestAsked)).UnixNano(), now.Add(longestAsked).UnixNano()
