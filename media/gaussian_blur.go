@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 	"sync"
-
-	"github.com/headrace/headrace/tensor"
 )
 
 // GaussianBlur blurs an image with a Gauss curve, whose standard deviation in pixels is
@@ -76,10 +74,7 @@ var gaussianBlur = Effect{
 	Fixed: true,
 	Extra: func(*Args) int { return 8 }, // at most as many rows as there are, of 16 bits
 	Taps:  func(a *Args) (Taps, int) { return blurTaps(int(a[0]), a[1]) },
-	Check: func(a *Args, f Form) error {
-		if f.DType != tensor.Uint8 {
-			return fmt.Errorf("%w: gaussian_blur of %v: must be uint8", ErrUnsupported, f.DType)
-		}
+	Check: checkBytes("gaussian_blur", func(a *Args) error {
 		if a[0] != float32(int(a[0])) {
 			return fmt.Errorf("%w: gaussian_blur with a kernel of %v pixels", ErrGeometry, a[0])
 		}
@@ -87,7 +82,7 @@ var gaussianBlur = Effect{
 			return err
 		}
 		return checkSigma(float64(a[1]))
-	},
+	}),
 	Apply: func(a *Args, p Pixels) Pixels {
 		if w, reach := blurTaps(int(a[0]), a[1]); reach > 0 {
 			s := blurScratches.Get().(*blurScratch)

@@ -56,11 +56,7 @@ func (o RandomGrayscale) Result(in Form) (Form, error) { return in, in.checkColo
 func (o RandomGrayscale) name() string { return "random_grayscale" }
 
 func (o RandomGrayscale) place(p *Plan, id uint64, r Rand) error {
-	gray := r.Float64(id, 0) < o.P
-	if p.tells() {
-		p.tell(map[string]any{"gray": gray})
-	}
-	if gray {
+	if p.applies(id, r, o.P, "gray") {
 		p.adjust(Adjust{Kind: Grayscale})
 	}
 	return nil

@@ -63,13 +63,14 @@ func (s *Pass) Apply(p Pixels) (Pixels, error) {
 // applyAll applies passes one after the other, and tables in a row at once.
 func applyAll(passes []Pass, p Pixels) (_ Pixels, err error) {
 	for len(passes) > 0 {
-		t, n := JoinTables(passes)
+		n := CountTables(passes)
 		for i := range n {
 			if err := passes[i].check(p.Form()); err != nil {
 				return p, err
 			}
 		}
 		if n > 0 {
+			t := JoinTables(passes[:n])
 			lookUp(p, &t)
 		} else if p, err = passes[0].Apply(p); err != nil {
 			return p, err

@@ -37,20 +37,24 @@ func checkBytes(name string, check func(a *Args) error) func(a *Args, f Form) er
 	}
 }
 
-// JoinTables makes one table of the passes that the list begins with, as far as each is
-// one, and returns how many these are.
-func JoinTables(passes []Pass) (t Table, n int) {
-	for ; n < len(passes) && passes[n].Effect.Table != nil; n++ {
-		next := passes[n].Effect.Table(&passes[n].Args)
-		if n == 0 {
-			t = next
-			continue
-		}
+// CountTables returns how many of the passes that a list begins with are tables.
+func CountTables(passes []Pass) (n int) {
+	for n < len(passes) && passes[n].Effect.Table != nil {
+		n++
+	}
+	return n
+}
+
+// JoinTables makes one table of passes that all are.
+func JoinTables(passes []Pass) Table {
+	t := identity
+	for i := range passes {
+		next := passes[i].Effect.Table(&passes[i].Args)
 		for v := range t {
 			t[v] = next[t[v]]
 		}
 	}
-	return t, n
+	return t
 }
 
 // lookUp gives each value but alpha that of a table.

@@ -66,11 +66,9 @@ const batchFixed = 48
 // AppendBatch appends the payload of a BATCH frame.
 func AppendBatch(dst []byte, b *Batch) []byte {
 	le := binary.LittleEndian
-	flags, text := b.Flags, uint32(0)
+	flags, text := b.Flags, uint32(0) // which is known at the end, if it is in the frame
 	if b.Beside != nil {
 		flags, text = flags|textBeside, b.Beside.Bytes
-	} else {
-		text = uint32(b.TextSize())
 	}
 	dst = le.AppendUint32(dst, b.Segment)
 	dst = le.AppendUint32(dst, b.Slot)
@@ -80,6 +78,7 @@ func AppendBatch(dst []byte, b *Batch) []byte {
 	dst = le.AppendUint64(dst, uint64(b.Epoch))
 	dst = le.AppendUint64(dst, uint64(b.StateEpoch))
 	dst = le.AppendUint32(dst, uint32(len(b.Place)))
+	size := len(dst)
 	dst = le.AppendUint32(dst, text)
 	for _, n := range b.Extents {
 		dst = le.AppendUint32(dst, n)
@@ -89,7 +88,10 @@ func AppendBatch(dst []byte, b *Batch) []byte {
 		dst = le.AppendUint32(dst, b.Beside.Slot.Segment)
 		return le.AppendUint32(dst, b.Beside.Slot.Slot)
 	}
-	return b.AppendText(dst)
+	from := len(dst)
+	dst = b.AppendText(dst)
+	le.PutUint32(dst[size:], uint32(len(dst)-from))
+	return dst
 }
 
 // AppendText appends the bytes of the text fields: [Batch.TextSize] of them.

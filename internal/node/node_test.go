@@ -56,17 +56,25 @@ func another(t *testing.T, test, place string) *exec.Cmd {
 
 const ready = "ready\n"
 
-// TestMember is the other process of TestAMemberIsKilled.
-func TestMember(t *testing.T) {
+// meets has another process of a test use the place that it was given; false: it is none.
+func meets(t *testing.T) bool {
 	place := os.Getenv(inPlace)
 	if place == "" {
-		return // it is of the other one
+		return false
 	}
 	f, err := node.Open(place)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.Use()
+	return true
+}
+
+// TestMember is the other process of TestAMemberIsKilled.
+func TestMember(t *testing.T) {
+	if !meets(t) {
+		return // it is of the other one
+	}
 	p := node.Share("host")
 	p.Common(0).Store(7)
 	p.Mine().Store(30)
@@ -245,15 +253,9 @@ func TestOnceFails(t *testing.T) {
 
 // TestDoer is the other process of TestOnceIsKilled.
 func TestDoer(t *testing.T) {
-	place := os.Getenv(inPlace)
-	if place == "" {
+	if !meets(t) {
 		return // it is of the other one
 	}
-	f, err := node.Open(place)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Use()
 	time.AfterFunc(100*time.Millisecond, func() { os.Stdout.WriteString(ready) })
 	node.Once(t.Context(), "x", &work{takes: time.Minute, done: new(atomic.Int32)})
 }

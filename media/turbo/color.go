@@ -37,7 +37,8 @@ const mostAdjusts = 16
 func carryOut(passes []media.Pass, p media.Pixels) media.Pixels {
 	var list [mostAdjusts]media.Adjust
 	for len(passes) > 0 {
-		if table, n := media.JoinTables(passes); n > 0 && !areAdjusts(passes[:n]) {
+		if n := media.CountTables(passes); n > 0 && !areAdjusts(passes[:n]) {
+			table := media.JoinTables(passes[:n])
 			lookUp(&table, p)
 			passes = passes[n:]
 			continue

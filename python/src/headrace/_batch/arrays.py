@@ -128,8 +128,9 @@ class Layout:
         offsets = Struct(f"<{rows + 1}I")
         for name in self._beside:
             if texts.is_counted(packed):  # no other field is
-                batch[name] = counted = texts.Texts(bytes(packed), rows)
-                packed = packed[texts.end_of(counted) :]
+                end = texts.end_of_counted(packed, 0)
+                batch[name] = texts.Texts(bytes(packed[:end]), rows)
+                packed = packed[end:]
                 continue
             ends = offsets.unpack_from(packed)
             values = packed[offsets.size : offsets.size + ends[-1]]

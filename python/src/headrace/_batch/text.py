@@ -36,7 +36,7 @@ class Texts(Sequence[str]):
 
     def _end(self) -> int:
         if not self._text:
-            return self._names().end
+            return end_of_counted(self._packed, self._start)
         (size,) = _ONE.unpack_from(self._packed, self._start + 4 * self._rows)
         return self._text + int(size)
 
@@ -94,7 +94,7 @@ Texts.__module__ = "headrace"
 class Counted:
     """Names of rows such as `clicks.parquet[17]` by runs, a name and numbers that follow each other. None is text until you ask for it."""
 
-    __slots__ = ("_ends", "_first", "_named", "_names", "_until", "end")
+    __slots__ = ("_ends", "_first", "_named", "_names", "_until")
 
     def __init__(self, packed: bytes, start: int) -> None:
         _, runs, names, size = _COUNTED.unpack_from(packed, start)
@@ -105,7 +105,6 @@ class Counted:
         view = view[16 * runs :]
         self._ends = view[: 4 * names].cast("I")
         self._names = view[4 * names : 4 * names + size]
-        self.end: int = start + _COUNTED.size + 16 * runs + 4 * names + size
 
     def at(self, row: int) -> str:
         """The name of a row."""
@@ -116,9 +115,10 @@ class Counted:
         return f"{str(text, 'utf-8', 'surrogateescape')}[{self._first[run] + row - begin}]"
 
 
-def end_of(texts: Texts) -> int:
-    """Where the next field starts in the bytes that texts are in."""
-    return texts._end()
+def end_of_counted(packed: bytes | memoryview, start: int) -> int:
+    """Where a field ends that has names by runs."""
+    _, runs, names, size = _COUNTED.unpack_from(packed, start)
+    return start + _COUNTED.size + 16 * int(runs) + 4 * int(names) + int(size)
 
 
 def is_counted(packed: bytes | memoryview, start: int = 0) -> bool:
@@ -137,5 +137,5 @@ def split(packed: bytes, rows: int, fields: int) -> list[Texts]:
     """A batch's text fields, at least one, from the end of its BATCH frame (docs/protocol.md)."""
     texts = [Texts(packed, rows)]
     while len(texts) < fields:
-        texts.append(Texts(packed, rows, end_of(texts[-1])))
+        texts.append(Texts(packed, rows, texts[-1]._end()))
     return texts
