@@ -27,6 +27,9 @@ func (g Given) Renewal(now time.Time) time.Time {
 	return now.Add(max(left-earlier, left/2))
 }
 
+// FromGiver names the source of credentials that a [Giver] gives, for people.
+const FromGiver = "loader(credentials=…)"
+
 // Giver gives credentials to the reads of a context, in place of those of the
 // environment.
 type Giver struct {

@@ -97,3 +97,18 @@ func TestNamesThatNoDiskHas(t *testing.T) {
 		t.Errorf("the folder a// is not found: %v", err)
 	}
 }
+
+// Who watches silent hosts may watch more of them, or wait for somebody who does.
+func TestWatchersMayWatch(t *testing.T) {
+	called := 0
+	stop := store.Watch(func(store.Silence) {
+		called++
+		store.Watch(func(store.Silence) {})()
+	})
+	store.Say(store.Silence{Host: "host"})
+	stop()
+	store.Say(store.Silence{Host: "host"})
+	if called != 1 {
+		t.Errorf("it was called %d times", called)
+	}
+}

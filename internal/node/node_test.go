@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -287,5 +288,40 @@ func TestAlone(t *testing.T) {
 	one.Close()
 	if w := (&work{done: new(atomic.Int32)}); node.Once(t.Context(), "x", w) != nil || w.text != "done" {
 		t.Errorf("%q", w.text)
+	}
+}
+
+// A process shares so many pages: each takes a descriptor, and there may be a page for
+// each of thousands of hosts. A page that is closed makes room for another.
+func TestPagesOfAProcessAreBounded(t *testing.T) {
+	f, err := node.Open(filepath.Join(t.TempDir(), "place"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Use()()
+	var all []*node.Page
+	meet := func() bool {
+		one, other := node.Share("host"), node.Share("host")
+		all = append(all, one, other)
+		n, _ := other.Others()
+		return n > 0
+	}
+	if !meet() {
+		t.Fatal("two members of a page do not see each other")
+	}
+	for i := range 100 {
+		all = append(all, node.Share(strconv.Itoa(i)))
+	}
+	if meet() {
+		t.Error("there are more pages than a process may share")
+	}
+	for _, p := range all {
+		p.Close()
+	}
+	if all = nil; !meet() {
+		t.Error("closed pages make no room")
+	}
+	for _, p := range all {
+		p.Close()
 	}
 }

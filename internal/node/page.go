@@ -84,6 +84,7 @@ func (p *Page) Close() {
 	if p.mapped != nil {
 		unix.Munmap(p.mapped)
 		p.lock.close()
+		shared.Add(-1)
 		p.mapped, p.words = nil, new([pageSize / 8]atomic.Int64)
 		p.seat = 0
 	}

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import re
+import socket
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +16,7 @@ import pytest
 
 import headrace as hr
 from conftest import run_python
-from headrace._client.giver import _given
+from headrace._client.giver import Giver, _given
 from headrace.errors import RecipeError
 from web_server import Handler, WebServer
 
@@ -137,3 +140,20 @@ def test_answers() -> None:
 def test_what_is_no_credentials(given: Any, says: str) -> None:
     with pytest.raises(RecipeError, match=says):
         hr.files(["s3://bucket/x"]).loader(credentials=given)
+
+
+def test_a_function_that_exits_is_one_that_fails():
+    assert _given(lambda: sys.exit(3)) == {
+        "error": "the function test_a_function_that_exits_is_one_that_fails.<locals>.<lambda> raised SystemExit"
+    }
+
+
+def test_a_forked_child_lets_go_of_the_connection():
+    giver = Giver(dict)
+    ours, theirs = socket.socketpair()
+    with theirs, ours.makefile("rw"):  # as the thread has it, which a child has not
+        fd = ours.fileno()
+        giver._sockets.add(ours)
+        giver.after_fork()
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(fd)

@@ -38,6 +38,7 @@ def timed(loop, body: float) -> tuple[float, float, float]:
     """What the stopwatch says: the wait for the first batch, the other waits, and how long the loop was."""
     first, waits, begun = None, 0.0, 0.0
     while True:
+        batch = None  # letting go of a batch is the program's own work: on busy cores the engine, which hears of it, runs first
         asked = perf_counter()
         batch = next(loop, None)
         took = perf_counter() - asked
@@ -126,7 +127,6 @@ def test_waits_that_are_next_to_nothing_are_told_as_they_are():
     assert 0.85 * real < told <= real
 
 
-@tried
 @tried
 def test_start_up_is_no_wait():
     """Half a second until the first sample, which opening did not wait for, and then a loop that is slower than the loader."""

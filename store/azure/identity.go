@@ -68,7 +68,7 @@ const application = "AZURE_CLIENT_ID"
 type given struct{ *store.Giver }
 
 func newGiven(g *store.Giver) *identity {
-	return &identity{turn: steady.NewTurn(), must: "loader(credentials=…)",
+	return &identity{turn: steady.NewTurn(), must: store.FromGiver,
 		begin: func() (azcore.TokenCredential, error) { return given{g}, nil }}
 }
 

@@ -86,9 +86,6 @@ func (i *identity) get(ctx context.Context) (*oauth2.Token, string, error) {
 	}
 }
 
-// giver is the source of credentials that the program gives.
-const giver = "loader(credentials=…)"
-
 // given has the tokens for the reads of a loader that gives its credentials.
 type given struct {
 	*store.Giver
@@ -153,7 +150,7 @@ func (i *identity) fetch() (*oauth2.Token, error) {
 
 func (i *identity) search() error {
 	if i.giver != nil {
-		i.tokens, i.from = &given{Giver: i.giver}, giver
+		i.tokens, i.from = &given{Giver: i.giver}, store.FromGiver
 		return nil
 	}
 	// The context is for all requests to come, and only has their client.

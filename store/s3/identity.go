@@ -83,9 +83,6 @@ func newIdentity(anonymous bool) *identity {
 	return i
 }
 
-// giver is the source of credentials that the program gives.
-const giver = "loader(credentials=…)"
-
 // given is the identity for the reads of a loader that gives its credentials.
 func given(g *store.Giver) *identity {
 	get := func() (v credentials.Value, err error) {
@@ -99,7 +96,7 @@ func given(g *store.Giver) *identity {
 		}
 		return v, err
 	}
-	return &identity{turn: steady.NewTurn(), sources: []source{{giver, get, true}}}
+	return &identity{turn: steady.NewTurn(), sources: []source{{store.FromGiver, get, true}}}
 }
 
 var errNoSecret = errors.New("AWS_SECRET_ACCESS_KEY is not set")
