@@ -24,6 +24,14 @@ type Config struct {
 	WorldSize      int `json:"world_size"`
 	LocalWorldSize int `json:"local_world_size"`
 
+	// Part of Parts is the part of each epoch's order that this run is about: its places
+	// from Part/Parts of them on, in whole batches. Parts 0 or 1: all. It is for one rank
+	// and a recipe whose places can be counted: the parts, one after the other, are the
+	// whole run. Where steps drop samples, batches have others; what a step gathers is of
+	// one part.
+	Part  int `json:"part"`
+	Parts int `json:"parts"`
+
 	// Workers is how many samples are in hand at once. At most the usable cores divided
 	// by LocalWorldSize are worked on at a time; nil: one and a half times as many.
 	Workers *int `json:"workers" min:"1" max:"256" doc:"samples in hand at once; null: one and a half times the usable cores"`
@@ -117,6 +125,9 @@ func ErrorRate(r float64) MaxErrors { return recipe.ErrorRate(r) }
 // maxWorkers is the number of cells on the crash page (docs/protocol.md).
 const maxWorkers = 256
 
+// mostParts is far beyond what any array of jobs has.
+const mostParts = 1 << 20
+
 // mostStallAfter is a year.
 const mostStallAfter = 365 * 24 * 3600
 
@@ -137,6 +148,12 @@ func (c Config) Check() error {
 	refuse(c.Rank < 0 || c.Rank >= max(1, c.WorldSize), "rank is %d: must be from 0 to %d, because world_size is %d",
 		c.Rank, c.WorldSize-1, c.WorldSize)
 	refuse(c.LocalWorldSize < 1, "local_world_size is %d: must be at least 1", c.LocalWorldSize)
+	refuse(c.Parts < 0 || c.Parts > mostParts, "parts is %d: must be from 1 to %d", c.Parts, mostParts)
+	refuse(c.Part < 0 || c.Part >= max(1, c.Parts), "part is %d: must be from 0 to %d, because parts is %d",
+		c.Part, max(1, c.Parts)-1, c.Parts)
+	refuse(c.Parts > 1 && c.WorldSize > 1, "parts is %d and world_size %d: a part is one run's; use only one of them", c.Parts, c.WorldSize)
+	refuse(c.Parts > 1 && c.StepsPerEpoch != nil, "steps_per_epoch is %d and parts %d: an epoch has all its samples "+
+		"in its parts; use only one of them", deref(c.StepsPerEpoch), c.Parts)
 	refuse(c.Workers != nil && (*c.Workers < 1 || *c.Workers > maxWorkers),
 		"workers is %d: must be from 1 to %d, or null for the default", deref(c.Workers), maxWorkers)
 	refuse(c.Order != InputOrder && c.Order != CompletionOrder, "order is %q: must be %q or %q", c.Order, InputOrder, CompletionOrder)

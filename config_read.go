@@ -88,6 +88,8 @@ var ofTheProcess = map[string]string{
 	"world_size":       "it belongs to the processes that share the data; Python takes it from WORLD_SIZE in the environment",
 	"dead_letters_own": "the file that a recipe names is always a new one",
 	"agree":            "it belongs to the processes that share the data; Python says it where torch.distributed is initialised",
+	"part":             "each process has its own; headrace run takes it from --part",
+	"parts":            "it belongs to the processes that share the work; headrace run takes it from --part",
 	"local_world_size": "it belongs to the machine that runs it; Python takes it from LOCAL_WORLD_SIZE in the environment",
 }
 

@@ -61,12 +61,12 @@ func extentOf(d design, from listing, program *compile.Program) resume.Extent {
 	begin := State{
 		Version: StateVersion, Order: order.Version, Decoder: decoderOf(media.Options{Library: d.config.JPEG == TurboJPEG}),
 		Recipe: d.recipe.Fingerprint(), Steps: d.recipe.Outline(),
-		WorldSize: from.world, Rank: from.rank,
+		WorldSize: from.world, Rank: from.rank, Part: from.partOf(),
 	}
 	total := int64(0)
 	for _, s := range from.begins {
 		if leaves := s.Leaves(); leaves[0] == s {
-			total += s.Split.Samples
+			total += s.Places()
 		} else {
 			for _, leaf := range leaves {
 				total += leaf.Samples

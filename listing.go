@@ -27,6 +27,7 @@ type division struct {
 	world, rank int
 	batch       recipe.Batches // the first that are made of samples
 	uneven      bool           // ranks may have different numbers of batches
+	part, parts int            // of each epoch, if there are several
 	several     bool           // there is more than one source
 	groups      bool           // samples come into batches by what they are
 	multiplies  bool           // a sample may become several, or several one
@@ -50,6 +51,11 @@ func listSources(ctx context.Context, d design, lists *source.Lister, most int64
 	if err := l.divide(d); err != nil {
 		return l, err
 	}
+	if d.config.Parts > 1 {
+		if err := l.checkParts(); err != nil {
+			return l, err
+		}
+	}
 	for _, s := range l.begins {
 		if s.Split, err = l.split(s, l.world, l.rank); err != nil {
 			return l, err
@@ -67,6 +73,7 @@ func divisionOf(d design, sources int) division {
 	}
 	return division{
 		world: d.config.WorldSize, rank: d.config.Rank, batch: batch, uneven: d.config.Uneven,
+		part: d.config.Part, parts: d.config.Parts,
 		several: sources > 1, groups: compile.Groups(d.recipe, *first), multiplies: multiplies(d.recipe),
 	}
 }
@@ -110,6 +117,9 @@ func (d division) split(from *source.Listing, world, rank int) (order.Split, err
 	}
 	if from.Iterated() { // each rank has one of its own
 		return order.Split{Samples: source.Endless, Batch: 1, World: 1}, nil
+	}
+	if d.parts > 1 {
+		s = s.Part(d.part, d.parts)
 	}
 	return s, nil
 }

@@ -41,9 +41,9 @@ func (s Split) Over(done [][2]int64) (Share, error) {
 func (s Share) At(pos int64) (place int64, wrapped bool) {
 	k, wrapped := s.row(pos)
 	if wrapped {
-		return (k - s.Samples) % s.rest.places, true
+		return s.Before + (k-s.Samples)%s.rest.places, true
 	}
-	return s.rest.at(k), false
+	return s.Before + s.rest.at(k), false
 }
 
 // Run sets places to those of this rank's remaining samples from number pos on, as
@@ -54,17 +54,18 @@ func (s Share) Run(places []int64, pos int64) {
 	i := 0 // of these ranges are before the place
 	for j, k := range places {
 		if k >= s.Samples { // wrapped
-			places[j] = (k - s.Samples) % s.rest.places
+			places[j] = s.Before + (k-s.Samples)%s.rest.places
 			continue
 		}
 		for i < len(done) && done[i][0]-s.rest.gone[i] <= k {
 			i++
 		}
-		places[j] = k + s.rest.gone[i]
+		places[j] = s.Before + k + s.rest.gone[i]
 	}
 }
 
-// Places is the number of places in the whole epoch, the finished ones included.
+// Places is the number of places in the whole epoch, or in this part of it, the finished
+// ones included.
 func (s Share) Places() int64 { return s.rest.places }
 
 // Done returns the ranges that the share was made with. The slice must not be changed.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 )
 
 // A Split is one rank's share of an epoch that is cut into global batches.
@@ -26,14 +27,30 @@ type Split struct {
 	Rank     int   // this one, from 0
 	DropLast bool  // no smaller last batch
 	Uneven   bool  // nothing is wrapped: the last ranks may have a batch less
+	Before   int64 // places of the epoch before these: they are a part of it, see [Split.Part]
+}
+
+// Part returns the split of part i of n of these places. The parts, one after the other,
+// are all of them, and begin where global batches do: those of all parts are the batches
+// of the whole, and none or one is smaller in each.
+func (s Split) Part(i, n int) Split {
+	batches := (s.Samples + s.Batch - 1) / s.Batch
+	begin := func(i int) int64 {
+		hi, lo := bits.Mul64(uint64(batches), uint64(i)) // also of places that nobody counts
+		k, _ := bits.Div64(hi, lo, uint64(n))
+		return min(s.Samples, int64(k)*s.Batch)
+	}
+	first, end := begin(i), begin(i+1)
+	s.Before, s.Samples = s.Before+first, end-first
+	return s
 }
 
 // Check says what is wrong with s, all of it. The other methods expect that nothing is.
 func (s Split) Check() error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf("order: "+format, args...)) }
-	if s.Samples < 0 {
-		wrong("the number of samples is %d", s.Samples)
+	if s.Samples < 0 || s.Before < 0 {
+		wrong("the number of samples is %d, after %d", s.Samples, s.Before)
 	}
 	if s.World < 1 {
 		wrong("the world size is %d; it must be at least 1", s.World)
@@ -84,7 +101,7 @@ func (s Split) At(pos int64) (place int64, wrapped bool) {
 	if wrapped {
 		place %= s.Samples
 	}
-	return place, wrapped
+	return s.Before + place, wrapped
 }
 
 // row is the place of a sample as if the epoch went on after its end, and whether it

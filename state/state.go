@@ -16,12 +16,13 @@ const Version = 2
 // lost, nothing else. It is small, readable JSON; docs/protocol.md states it.
 type State struct {
 	Version   int    `json:"version"`
-	Order     int    `json:"order"`      // version of the order algorithm
-	Decoder   string `json:"decoder"`    // what decoded the images
-	Recipe    string `json:"recipe"`     // fingerprint of the recipe
-	WorldSize int    `json:"world_size"` // positions count one rank's share
-	Rank      int    `json:"rank"`       // whose record it is
-	InStep    bool   `json:"in_step"`    // all ranks have the same batches at every moment, so that the record of one tells of all
+	Order     int    `json:"order"`          // version of the order algorithm
+	Decoder   string `json:"decoder"`        // what decoded the images
+	Recipe    string `json:"recipe"`         // fingerprint of the recipe
+	WorldSize int    `json:"world_size"`     // positions count one rank's share
+	Rank      int    `json:"rank"`           // whose record it is
+	Part      string `json:"part,omitempty"` // of each epoch that the run is of, such as "3/16"
+	InStep    bool   `json:"in_step"`        // all ranks have the same batches at every moment, so that the record of one tells of all
 
 	Steps []string `json:"steps,omitempty"` // outline of the recipe: names the step that differs; older records have none
 

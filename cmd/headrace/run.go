@@ -100,8 +100,14 @@ func (o *runOptions) run(ctx context.Context, path string) error {
 		config.Epochs = new(int)
 		*config.Epochs = 1
 	}
+	if err := o.out.choosePart(&config); err != nil {
+		return wrongUse(err)
+	}
 	if err := o.out.check(f.Recipe, config); err != nil {
 		return wrongUse(err)
+	}
+	if o.out.checkParts {
+		return o.checkParts(ctx)
 	}
 
 	if err := o.trace.create(); err != nil {

@@ -27,6 +27,9 @@ type outOptions struct {
 	quality      int
 	every        time.Duration
 	overwrite    bool
+	part         string
+	ofParts      export.Part
+	checkParts   bool
 
 	command *cobra.Command
 }
@@ -42,6 +45,8 @@ func (o *outOptions) addFlags(c *cobra.Command) {
 	f.IntVar(&o.quality, "quality", 0, "of jpg and webp, 1 to 100 (default: 95 for jpg; webp is lossless)")
 	f.DurationVar(&o.every, "checkpoint", 5*time.Second, "how often to sync to disk: a kill loses no more work than that")
 	f.BoolVar(&o.overwrite, "overwrite", false, "start over, and remove what an earlier run wrote")
+	f.StringVar(&o.part, "part", "", "`i/n`: part i of n, from 0, of an epoch's samples; the parts together are the whole")
+	f.BoolVar(&o.checkParts, "check-parts", false, "run nothing: verify that all parts of --out are there, of one recipe, and whole")
 	c.RegisterFlagCompletionFunc("out", cobra.FixedCompletions(export.Targets(),
 		cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp))
 	c.RegisterFlagCompletionFunc("images", cobra.FixedCompletions([]string{"npy", "png", "jpg", "webp"},
@@ -51,7 +56,7 @@ func (o *outOptions) addFlags(c *cobra.Command) {
 // check finds mistakes before anything is listed.
 func (o *outOptions) check(r recipe.Recipe, c headrace.Config) (err error) {
 	if o.text == "" {
-		for _, name := range []string{"shard-size", "shard-samples", "images", "quality", "checkpoint", "overwrite"} {
+		for _, name := range []string{"check-parts", "shard-size", "shard-samples", "images", "quality", "checkpoint", "overwrite"} {
 			if o.command.Flags().Changed(name) {
 				return fmt.Errorf("--%s has no meaning without --out", name)
 			}
@@ -62,6 +67,7 @@ func (o *outOptions) check(r recipe.Recipe, c headrace.Config) (err error) {
 	if o.target, err = export.ParseTarget(o.text); err != nil {
 		return fmt.Errorf("--out is %w", err)
 	}
+	o.target = o.target.Part(o.ofParts)
 	if _, _, err := store.WriterOf(o.target.Dir); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
@@ -99,7 +105,7 @@ func (o *outOptions) open(info headrace.Info, c headrace.Config) (*export.Export
 	signal.Ignore(syscall.SIGXFSZ) // a limit of file sizes is an error with a file's name then
 	e, err := export.Open(export.Options{
 		Target: o.target, ShardBytes: o.shardSize, ShardSamples: o.shardSamples, Images: o.images, Quality: o.quality,
-		Every: max(o.every, 1), Overwrite: o.overwrite,
+		Part: o.ofParts, Every: max(o.every, 1), Overwrite: o.overwrite,
 	}, export.Run{Info: info, Epochs: *c.Epochs, Fused: c.Fuse == nil || *c.Fuse})
 	if errors.Is(err, export.ErrOptions) || errors.Is(err, export.ErrOther) {
 		return nil, wrongUse(&outputError{err})

@@ -69,7 +69,7 @@ func (e *Export) path(name string) string {
 func (e *Export) identity() Identity {
 	i := Identity{
 		Target: "npy", Recipe: e.run.Info.State.Recipe, Samples: e.run.Info.Samples, Epochs: e.run.Epochs,
-		Fused: e.run.Fused, Decoder: e.run.Info.Decoder,
+		Part: e.options.Part.String(), Fused: e.run.Fused, Decoder: e.run.Info.Decoder,
 	}
 	if e.options.Kind != "npy" {
 		i.Target = e.options.Kind + ":" + e.options.Name

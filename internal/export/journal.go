@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,8 +25,9 @@ type journal struct {
 
 // Identity has the settings that must be the same for a run to be resumed.
 type Identity struct {
-	Target       string `json:"target"` // "npy", or the name of the shards; the folder may have another name next time
-	Recipe       string `json:"recipe"` // fingerprint
+	Target       string `json:"target"`         // "npy", or the name of the shards; the folder may have another name next time
+	Recipe       string `json:"recipe"`         // fingerprint
+	Part         string `json:"part,omitempty"` // "3/16"; "": all
 	Samples      int64  `json:"source_samples"`
 	Epochs       int    `json:"epochs"`
 	Fused        bool   `json:"fused"`
@@ -121,6 +123,7 @@ func (i Identity) differences(now Identity) (all []string) {
 		all = append(all, "the recipe, its variables or its seed differed")
 	}
 	differ(i.Target, now.Target, "--out")
+	differ(cmp.Or(i.Part, "none"), cmp.Or(now.Part, "none"), "--part")
 	differ(i.Samples, now.Samples, "the number of samples in the source")
 	differ(i.Epochs, now.Epochs, "--epochs")
 	differ(i.Fused, now.Fused, "--fuse")

@@ -19,6 +19,7 @@ type Options struct {
 	ShardSamples int64         // most samples of a shard; 0: as many as fit
 	Images       string        // how shards have images: "npy", "png", "jpg" or "webp"; "": npy in tar, png in others
 	Quality      int           // of jpg and webp; 0: 95 for jpg, lossless for webp
+	Part         Part          // of the samples that are written
 	Every        time.Duration // how often a checkpoint is written; 0: 5 s
 	Overwrite    bool          // remove what an earlier run wrote
 

@@ -25,6 +25,7 @@ func init() {
 // file.
 type tables struct {
 	run      Run
+	part     string // what names of samples begin with
 	key      int
 	columns  []parquet.Column
 	encoders []encoder // by field; those of numbers are not used
@@ -33,7 +34,7 @@ type tables struct {
 }
 
 func openParquet(o Options, run Run) (records, error) {
-	w := &tables{run: run, key: keyOf(run.Info.Fields), plain: true}
+	w := &tables{run: run, part: o.Part.prefix(), key: keyOf(run.Info.Fields), plain: true}
 	features := map[string]any{}
 	for _, f := range run.Info.Fields {
 		e, err := newEncoder(f, o)
@@ -116,7 +117,7 @@ func (w *tables) encode(block *bytes.Buffer, scratch []byte, columns []column, r
 			if w.key >= 0 {
 				key = columns[w.key].textAt(row)
 			}
-			put([]byte(stem(key, number, epoch, w.run.Epochs > 1) + "." + w.encoders[i].suffix))
+			put([]byte(w.part + stem(key, number, epoch, w.run.Epochs > 1) + "." + w.encoders[i].suffix))
 		}
 	}
 	return scratch, nil

@@ -19,14 +19,15 @@ var tarTrailer = make([]byte, 1024)
 
 // archives are in the convention of WebDataset.
 type archives struct {
-	epochs   bool // more than one
-	key      int  // the field that names samples; negative: none
+	epochs   bool   // more than one
+	part     string // what names of samples begin with
+	key      int    // the field that names samples; negative: none
 	fields   []headrace.Field
 	encoders []encoder
 }
 
 func openTar(o Options, run Run) (records, error) {
-	w := &archives{epochs: run.Epochs > 1, fields: run.Info.Fields, key: keyOf(run.Info.Fields)}
+	w := &archives{epochs: run.Epochs > 1, part: o.Part.prefix(), fields: run.Info.Fields, key: keyOf(run.Info.Fields)}
 	for _, f := range w.fields {
 		e, err := newEncoder(f, o)
 		if err != nil {
@@ -48,7 +49,7 @@ func (w *archives) encode(block *bytes.Buffer, scratch []byte, columns []column,
 	if w.key >= 0 {
 		key = columns[w.key].textAt(row)
 	}
-	name := stem(key, number, epoch, w.epochs)
+	name := w.part + stem(key, number, epoch, w.epochs)
 	block.Reset()
 	archive := tar.NewWriter(block)
 	for i, e := range w.encoders {

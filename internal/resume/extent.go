@@ -70,6 +70,8 @@ func (e Extent) Fits(from state.State) error {
 			from.WorldSize, begin.WorldSize)
 	case from.WorldSize != 0 && from.Rank != begin.Rank:
 		return refuse("it is the record of rank %d, this is rank %d", from.Rank, begin.Rank)
+	case from.WorldSize != 0 && from.Part != begin.Part:
+		return refuse("it was saved by a run of %s, this is one of %s", words(from.Part), words(begin.Part))
 	case from.Epoch < 0 || from.Epoch > maxEpoch:
 		return refuse("its epoch is %d", from.Epoch)
 	}
@@ -98,6 +100,14 @@ func (e Extent) Fits(from state.State) error {
 		return refuse("it replaced %d samples of %d", from.Replaced, yielded)
 	}
 	return nil
+}
+
+// words names a part for people.
+func words(part string) string {
+	if part == "" {
+		return "all parts"
+	}
+	return "part " + part
 }
 
 // checkSources says what is wrong with the places. Those of merges and parts are the

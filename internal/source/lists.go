@@ -55,8 +55,8 @@ func (l *Listing) Lists() bool {
 	return ok && o.Sampler.Lists > 0
 }
 
-// sampled tells whether a sampler orders the source, whose epochs may differ in length.
-func (l *Listing) sampled() bool {
+// Sampled tells whether a sampler orders the source, whose epochs may differ in length.
+func (l *Listing) Sampled() bool {
 	_, ok := l.Order.(*sampled)
 	return ok
 }
@@ -84,7 +84,7 @@ func (l *Listing) SplitOf(s order.Split, epoch int) order.Split {
 
 // Know asks the sampler for the numbers of an epoch that a run goes on in.
 func (l *Listing) Know(ctx context.Context, epoch int) error {
-	if !l.sampled() {
+	if !l.Sampled() {
 		return nil
 	}
 	_, err := l.Order.Epoch(ctx, epoch)

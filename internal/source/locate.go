@@ -11,7 +11,7 @@ type Sized interface {
 // source, which is one of the mix's if l is a mix, and its index. It is for one
 // goroutine, and nil if only a sampler could tell.
 func (l *Listing) Locate(epoch int) func(pos int64) (of *Listing, index int64) {
-	if l.Iterated() || l.sampled() {
+	if l.Iterated() || l.Sampled() {
 		return nil
 	}
 	share, take := l.Share(epoch), l.taking(epoch)

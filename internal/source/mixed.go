@@ -57,7 +57,7 @@ func Mix(m *fuse.Merge, of []*Listing, batches order.Split) ([]*Listing, error) 
 		return fmt.Errorf("%w: mix %q: "+format, append([]any{core.ErrConfig, m.Name}, args...)...)
 	}
 	lengths := make([]int64, len(of))
-	if inner := slices.IndexFunc(of, func(s *Listing) bool { return s.Iterated() || s.sampled() }); inner >= 0 {
+	if inner := slices.IndexFunc(of, func(s *Listing) bool { return s.Iterated() || s.Sampled() }); inner >= 0 {
 		return nil, refuse("source %q has no number of samples", m.Names[inner]) // recipes with such ones are refused
 	}
 	for i, s := range of {

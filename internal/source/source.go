@@ -95,7 +95,7 @@ func (l *Listing) Begin(epoch int, done [][2]int64, object *state.Object) {
 func (l *Listing) Share(epoch int) order.Share {
 	var done [][2]int64
 	if epoch == l.rest.epoch && l.rest.share.Done() != nil {
-		if !l.sampled() {
+		if !l.Sampled() {
 			return l.rest.share
 		}
 		done = l.rest.done
@@ -156,7 +156,7 @@ func (l *Listing) Sample(epoch int, pos, place, index int64) *record.Record {
 // returns how many are this rank's.
 func (l *Listing) ready(ctx context.Context, epoch int, pos int64) (n int64, err error) {
 	n = l.Share(epoch).Len()
-	if l.Order == nil || pos >= n && !l.sampled() {
+	if l.Order == nil || pos >= n && !l.Sampled() {
 		return n, nil
 	}
 	if _, err := l.Order.Epoch(ctx, epoch); err != nil {
