@@ -84,7 +84,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 	if err != nil {
 		return nil, &Mistake{Key: "dead_letters", Err: err}
 	}
-	return &Loader{
+	l := &Loader{
 		config: d.config, options: d.options, recipe: r, reading: context.WithoutCancel(ctx), unwatch: m.unwatch,
 		assembly: assembly{
 			listing: listed, plan: d.plan, budget: held.budget, arena: held.arena, slots: held.slots, consumer: to, gate: crew.gate,
@@ -95,7 +95,11 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 		},
 		watched: watched{tracing: report.Tracing{Elsewhere: d.options.Announce != nil}, dead: dead},
 		live:    live{info: known.info, workers: map[string]int{}, hosts: m.hosts},
-	}, nil
+	}
+	if l.countable() && !l.begins[0].Sampled() {
+		l.info.Places = l.begins[0].Split.Batch
+	}
+	return l, nil
 }
 
 // design completes a description.

@@ -20,7 +20,10 @@ type Info struct {
 	Grouped         bool     `json:"grouped,omitempty"` // samples come into batches by what they are: Rows is the most of one
 	Agree           bool     `json:"agree,omitempty"`   // with Config.Agree: ranks may have different numbers of batches
 	Ranks           string   `json:"ranks"`             // for people: what another number of ranks changes
-	Accumulate      int      `json:"accumulate"`        // batches that are this rank's part of a global batch, one after the other
+	// places of the epoch's order that a global batch takes, if it follows from a batch's
+	// number which samples it has; 0: it does not
+	Places     int64 `json:"places,omitempty"`
+	Accumulate int   `json:"accumulate"` // batches that are this rank's part of a global batch, one after the other
 	// a function of Python makes batches of their samples: shapes are of the whole
 	// batch, and text is one for all
 	Whole     bool          `json:"whole,omitempty"`

@@ -188,6 +188,7 @@ run_python() {
 	mapfile -t release < <(modules "${RELEASE[@]}")
 	attempt "python tests, debug engine" debug_engine_tests "${release[@]/#/--ignore=}" python/tests
 	attempt "python tests" python_tests "${release[@]}"
+	attempt "python tests, Ray" tests python/tests_ray -k "run_alone or dies or parts_are or refused"
 	attempt "examples and README" tests examples
 	all_passed
 }
@@ -214,6 +215,7 @@ run_rest() {
 	step "programs of SPDL's kind, with SPDL" scripts/test_spdl.sh
 	step "packing beside Grain and Zephon" scripts/test_packing.sh
 	step "objects of stores" scripts/test_stores.sh
+	step "python tests, Ray" tests python/tests_ray
 	step "python tests, every Python" scripts/pythons.sh
 }
 

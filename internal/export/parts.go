@@ -48,8 +48,8 @@ func (p Part) String() string {
 // has them, so that names are in the order of the parts.
 func (p Part) name() string { return fmt.Sprintf("%05d-of-%05d", p.Index, p.Of) }
 
-// prefix returns the beginning of the names of a part's samples, so that no two parts have
-// the same.
+// prefix returns the beginning of the names of a part's samples, so that no two parts
+// have the same.
 func (p Part) prefix() string {
 	if p.Of == 0 {
 		return ""

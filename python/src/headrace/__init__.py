@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from . import io as io
+    from . import ray as ray
     from . import torch as torch
     from ._batch.batch import Batch
     from ._batch.ragged import Ragged
@@ -119,7 +120,7 @@ _LATER = {
 
 
 # Modules that need more than this package does.
-_MODULES = ("io", "torch")
+_MODULES = ("io", "ray", "torch")
 
 
 def __getattr__(name: str) -> Any:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from ._loader.loader import Loader
     from ._operations import Seeds, Some, Where
     from ._recipe.mesh import Part
+    from .ray.fed import Feeders
 
     Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
     When = str | int | Iterable[str] | Iterable[int] | None
@@ -975,6 +976,7 @@ class Pipeline(Operations):
         cp_layout: Literal["zigzag", "contiguous"] | None = None,
         cp_fields: Iterable[str] | None = None,
         credentials: Callable[[], Mapping[str, Any]] | Mapping[str, Callable[[], Mapping[str, Any]]] | None = None,
+        feeders: Feeders | None = None,
     ) -> Loader:
         """Start the engine, list the source, check every step, and begin to fill batches.
 
@@ -1036,6 +1038,7 @@ class Pipeline(Operations):
                 maybe `SessionToken` and `Expiration`; or a dict of functions by scheme: `"s3"`, and `"gs"` or `"az"`, with `Token` and
                 `Expiration`. A thread of this process calls it, again before they expire, and once more if the service says that they
                 have. None, the default: as the [environment](stores.md#credentials) says.
+            feeders: `headrace.ray.feeders(…)`, actors of a Ray cluster that make batches, too: the same ones, in the same order.
 
         Returns:
             A loader. Each `for` loop over it is one epoch.
@@ -1096,6 +1099,12 @@ class Pipeline(Operations):
             told = say_who_agrees(error, config["rank"], config["world_size"])
             raise RecipeError(*told.args) from error.__cause__
         loader._of_group = group is not None
+        if feeders is not None:
+            try:
+                feeders.attach(loader, self, config)
+            except BaseException:
+                loader.close()
+                raise
         return loader
 
     def _start(
@@ -1203,7 +1212,7 @@ class Pipeline(Operations):
 
 _OF_MESH = ("mesh", "dp", "cp", "cp_layout", "cp_fields")
 _OF_THE_PROCESS = ("self", "rank", "world_size", *_OF_MESH)
-_OF_THE_PROGRAM = ("self", "hooks", "credentials", *_OF_MESH)
+_OF_THE_PROGRAM = ("self", "hooks", "credentials", "feeders", *_OF_MESH)
 
 
 def _hooks(*given: Iterable[Any]) -> tuple[Any, ...]:

@@ -58,6 +58,9 @@ class Batches:
         self.convert = convert
         self.format = format
 
+    def close(self) -> None:
+        """Let go of what makes batches besides the engine: here there is nothing."""
+
     def take(self, loop: Loop, deadline: Deadline | None) -> Hand:
         """The next batch of a loop, as the loop gets it."""
         record = recording()

@@ -404,6 +404,8 @@ class Loader:
             finally:
                 if self._main is not None:
                     self._main.close()
+        if self._taken_by is not None:
+            self._taken_by.close()
         if self._background is not None:
             self._background.close()
         if self._interval is not None:
