@@ -83,6 +83,7 @@ step "build" scripts/build.sh
 once "photographs" "$PYTHON" examples/demo/photographs.py .demo/photographs
 once "cut and killed" env HEADRACE_ENGINE="$ROOT/bin/headrace-debug" PYTHONPATH="$ROOT/python/src" "$PYTHON" scripts/soak.py .demo/photographs
 once "killed over stores" env HEADRACE_KILLS=200 scripts/test_stores.sh -k killed
+once "killed on Ray" env PYTHONPATH="$ROOT/python/src:$ROOT/python/tests_ray" "$PYTHON" python/tests_ray/kill_soak.py --times 100
 once "random files" random_files
 once "lanes" lanes
 once "writers of records" writers
