@@ -168,10 +168,12 @@ func appendTexts(dst []byte, value json.RawMessage, axes, axis int, as As) ([]by
 	if json.Unmarshal(value, &all) != nil || all == nil {
 		return dst, fmt.Errorf("%w: %.40s is not a list of text: "+convert, ErrCorrupt, value)
 	}
-	for i, e := range all {
+	for _, e := range all {
 		switch {
+		case e[0] == 'n' && axis < axes:
+			dst = textlist.AppendMark(dst, axis)
 		case e[0] == 'n':
-			return dst, fmt.Errorf("%w, and text needs one: element %d of a list", ErrNoValue, i)
+			dst = textlist.AppendText(dst, "")
 		case axis < axes:
 			var err error
 			if dst, err = appendTexts(textlist.AppendMark(dst, axis), e, axes, axis+1, as); err != nil {

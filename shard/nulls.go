@@ -78,7 +78,7 @@ func Filling(t sample.Type) string {
 // needsOne is the error of a value that is null, with what to do about it.
 func (k *column) needsOne() error {
 	err, fill := needsOne(k.Type), Filling(k.Type)
-	if fill == "" || isTexts(k.Type) {
+	if fill == "" {
 		return err
 	}
 	return fmt.Errorf("%w: give the value for null, as in (%q, None, %s)", err, k.From, fill)

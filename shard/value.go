@@ -140,9 +140,6 @@ func appendNull(dst []byte, d tensor.DType) ([]byte, error) {
 
 // needsOne is the error of a value that is null.
 func needsOne(t sample.Type) error {
-	if isTexts(t) { // which has none of a list where one of its elements has none
-		return fmt.Errorf("the list, or an element of it, has %w, and %v needs one", ErrNoValue, t)
-	}
 	return fmt.Errorf("%w, and %v needs one", ErrNoValue, t)
 }
 

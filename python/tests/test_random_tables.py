@@ -102,7 +102,7 @@ def column(r, rows):
         values = nullable(lambda: texts(deep))
         array = pa.array(values, r.choice([pa.list_, pa.large_list])(r.choice([pa.string(), pa.large_string()])) if not deep else
             pa.list_(r.choice([pa.list_, pa.large_list])(pa.string())))  # fmt: skip
-        return "", array, [BAD if "None" in repr(v) else v for v in values]
+        return "", array, [BAD if v is None else without_nulls(v, deep) for v in values]
     elif form == "bytes":
         values = nullable(lambda: r.randbytes(r.choice([0, 1, 4, 300])))
         array = pa.array(values, r.choice([pa.binary(), pa.large_binary(), pa.binary_view()]))
@@ -129,6 +129,10 @@ def column(r, rows):
         values = [v if v is None else [e["x"] for e in v] for v in values]
         return ".x", array, [BAD if v is None else filled(v) for v in values]
     return "", array, [BAD if v is None else filled(v) for v in values] + bad
+
+
+def without_nulls(texts, deep):
+    return [without_nulls(t or [], False) if deep else t or "" for t in texts]
 
 
 def same(got, want):

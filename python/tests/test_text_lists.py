@@ -20,7 +20,10 @@ from headrace.errors import HeadraceError, RecipeError, SampleError, SourceError
 
 CAPTIONS = [["a", "b"], [], ["ümlaut 😀", ""], ["x"] * 9, None, ["q", None], ["last"]]
 DEEP = [[["a"], []], [], [["b", "c"], ["d"]], [[]], [["e"]], [["f"]], [["g"], ["h"]]]
-GOOD = [0, 1, 2, 3, 6]
+DEEP[5] = [["f", None], None]
+GOOD = [0, 1, 2, 3, 5, 6]
+READ = [*CAPTIONS[:5], ["q", ""], CAPTIONS[6]]  # what is null in a list is empty
+READ_DEEP = [*DEEP[:5], [["f", ""], []], DEEP[6]]
 
 
 @pytest.fixture(scope="module")
@@ -70,13 +73,36 @@ def test_formats(name):
         samples = list(loader)
         errors = [str(e) for e in loader.errors]
     assert [s["n"] for s in samples] == GOOD
-    assert [s["captions"] for s in samples] == [CAPTIONS[i] for i in GOOD]
-    assert [s["deep"] for s in samples] == [DEEP[i] for i in GOOD]
+    assert [s["captions"] for s in samples] == [READ[i] for i in GOOD]
+    assert [s["deep"] for s in samples] == [READ_DEEP[i] for i in GOOD]
     assert all(type(s["captions"]) is list for s in samples)
-    assert len(errors) == 2  # a list that is null, and one with a null
-    for e, row in zip(errors, (4, 5), strict=True):
-        for what in ("captions", "no value (null)", f"sample {row}"):
-            assert what in e
+    assert len(errors) == 1  # a list that is null
+    for what in ("captions", "no value (null)", "sample 4"):
+        assert what in errors[0]
+
+
+@pytest.mark.parametrize("name", SHARDS)
+def test_nulls(name):
+    """A value for null is that of lists that are null. A null in a list is the empty text, with it or without."""
+    column = SHARDS[name] + "captions"
+    fields = {"captions": (column, None, []), "none": (column, "is_null")}
+    with hr.read(name, fields=fields).batch(7).loader(epochs=1) as loader:
+        batch = next(iter(loader))
+    assert batch["captions"] == [READ[i] or [] for i in range(7)]
+    assert list(batch["none"]) == [v is None for v in CAPTIONS]
+
+
+def test_text_beneath_a_null():
+    """Arrow allows text where the validity says that there is none. Its place says nothing of it, so it is refused."""
+    words = pa.array(["a", "hidden", "c"])
+    words = pa.StringArray.from_buffers(3, *words.buffers()[1:], pa.py_buffer(b"\x05"), 1)
+    lists = pa.ListArray.from_arrays([0, 2, 3], words)
+    assert lists.to_pylist() == [["a", None], ["c"]]
+    table = pa.table({"t": lists})
+    with pa.OSFile("beneath.arrow", "wb") as f, pa.ipc.new_file(f, table.schema) as w:
+        w.write_table(table)
+    with pytest.raises(HeadraceError, match="no value \\(null\\), and text beneath"):
+        hr.read("beneath.arrow", fields=["t"]).loader()
 
 
 def test_members_of_structs():
@@ -101,7 +127,7 @@ def test_batches_and_functions():
         assert batch["deep"] == DEEP[:2]
         assert list(batch["counts"]) == ["4", "2"]
     with read("a.arrow").batch(3).unbatch().loader(epochs=1, on_error="skip") as loader:
-        assert [s["captions"] for s in loader] == [CAPTIONS[i] for i in GOOD]
+        assert [s["captions"] for s in loader] == [READ[i] for i in GOOD]
     with read("a.jsonl").batch(2, collate=functions.all_captions).loader(epochs=1, on_error="skip") as loader:
         assert next(iter(loader))["all"] == CAPTIONS[:2]
     with hr.merge([read("a.parquet"), hr.read("a.jsonl", fields=["n"])], fill=0).loader(epochs=1, on_error="skip") as loader:
@@ -124,12 +150,12 @@ def test_resume():
 
 def test_types_in_fields():
     with hr.read("a.tar", fields={"tags": ("tags.json", (str, (None,)))}).loader(epochs=1, on_error="skip") as loader:
-        assert [s["tags"] for s in loader] == [CAPTIONS[i] for i in GOOD]
+        assert [s["tags"] for s in loader] == [READ[i] for i in GOOD]
     with hr.read("a.jsonl", fields={"text": ("captions", str)}).loader(epochs=1, on_error="skip") as loader:
         assert json.loads(next(iter(loader))["text"]) == CAPTIONS[0]
     for name in ("a.jsonl", "a.parquet", "a.arrow"):
         with hr.read(name, fields={"c": ("captions", (str, (2,)))}).loader(epochs=1, on_error="skip") as loader:
-            assert [s["c"] for s in loader] == [CAPTIONS[0], CAPTIONS[2]]
+            assert [s["c"] for s in loader] == [READ[0], READ[2], READ[5]]
             assert "0 texts as text [2]" in str(loader.errors[0])
     for name, kind, why in (
         ("a.parquet", (str, (None, 2)), "only how many lists there are"),
@@ -201,7 +227,7 @@ def test_written():
     def run(out):
         return subprocess.run([find_program(), "run", "r.yaml", "--quiet", "--out", out], capture_output=True, text=True)
 
-    want = [{"captions": CAPTIONS[i], "deep": DEEP[i]} for i in GOOD]
+    want = [{"captions": READ[i], "deep": READ_DEEP[i]} for i in GOOD]
     assert run("jsonl:out/%05d.jsonl").returncode == 3  # some were bad
     lines = (json.loads(line) for path in sorted(Path("out").glob("*.jsonl")) for line in path.read_text().splitlines())
     assert [{k: line[k] for k in want[0]} for line in lines] == want

@@ -24,19 +24,18 @@ func (b *batch) texts(f *field, in []*level, null []bool, have int, offsets, tex
 	if err != nil {
 		return err
 	}
-	lost := make([]int32, have+1) // how many before each are null
-	for i := range have {
-		if lost[i+1] = lost[i]; null != nil && null[i] {
-			lost[i+1]++
-		}
-	}
+	hides(f, null, func(i int) bool { return ends[i+1]-ends[i] > 4 })
 	if len(in) > 1 && in[1].lists > 0 {
-		if ends, lost, err = b.marked(in[1], ends, lost); err != nil {
+		hides(f, in[1].null, func(i int) bool { from, to := in[1].at(i); return to > from })
+		if ends, err = b.marked(in[1], ends); err != nil {
 			return err
 		}
 	}
+	if f.refused != "" {
+		return nil
+	}
 	if len(in) > 1 && in[1].lists == 0 {
-		ends, lost = []int64{0}, []int32{0}
+		ends = []int64{0}
 	}
 
 	at := b.space
@@ -55,13 +54,19 @@ func (b *batch) texts(f *field, in []*level, null []bool, have int, offsets, tex
 		if from < 0 || to < from || to >= int64(len(ends)) {
 			return b.wrong("value %d is from %d to %d of %d", i, from, to, len(ends)-1)
 		}
-		s := span{at + ends[from], ends[to] - ends[from]}
-		if lost[to] > lost[from] {
-			s = span{at: -1} // a list of which an element has no value has none
-		}
-		f.values.spans = append(f.values.spans, s)
+		f.values.spans = append(f.values.spans, span{at + ends[from], ends[to] - ends[from]})
 	}
 	return nil
+}
+
+// hides refuses a field of which an element is null and yet has something. Blocks do not
+// say what is null: it is the empty text, or the empty list, because it has nothing.
+func hides(f *field, null []bool, some func(i int) bool) {
+	for i, n := range null {
+		if n && some(i) {
+			f.refused = "an element of its lists has no value (null), and text beneath: write the file without it"
+		}
+	}
 }
 
 // textEnds is where in the stream each text ends, after a 0.
@@ -89,21 +94,17 @@ func (b *batch) textEnds(f *field, offsets, text buffer, have int) ([]int64, err
 	return ends, nil
 }
 
-// marked is where in the stream each list in a list ends, and how much was null before.
-func (b *batch) marked(inner *level, ends []int64, lost []int32) (_ []int64, _ []int32, err error) {
-	all, gone := make([]int64, inner.lists+1), make([]int32, inner.lists+1)
+// marked is where in the stream each list in a list ends.
+func (b *batch) marked(inner *level, ends []int64) ([]int64, error) {
+	all := make([]int64, inner.lists+1)
 	for i := range inner.lists {
 		from, to := inner.at(i)
 		if from < 0 || to < from || to >= int64(len(ends)) {
-			return nil, nil, b.wrong("a list in a list is from %d to %d of %d", from, to, len(ends)-1)
+			return nil, b.wrong("a list in a list is from %d to %d of %d", from, to, len(ends)-1)
 		}
 		all[i+1] = all[i] + 4 + ends[to] - ends[from]
-		gone[i+1] = gone[i] + lost[to] - lost[from]
-		if inner.null != nil && inner.null[i] {
-			gone[i+1]++
-		}
 	}
-	return all, gone, nil
+	return all, nil
 }
 
 // textBlocks adds the blocks: of offsets, and last the stream.

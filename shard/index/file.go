@@ -22,7 +22,7 @@ const Suffix = ".hri"
 
 // magic begins an index file, with the version of its form and of what formats find: it
 // changes with either.
-const magic = "headrace shards 4\n"
+const magic = "headrace shards 5\n"
 
 // Shard is what an index says of a shard.
 type Shard struct {

@@ -624,16 +624,19 @@ func (v jsonValue) stream(scratch []byte, axes, axis int, how shard.As) ([]byte,
 	if v[0] != '[' {
 		return scratch, fmt.Errorf("%.40s is not a list of text: "+convert, v)
 	}
-	n := -1
 	r := jsonReader{b: v}
 	err := r.members('[', ']', func() error {
 		e, err := r.value()
 		if err != nil {
 			return err
 		}
-		switch n++; {
+		switch {
+		case e.null() && axis < axes:
+			scratch = textlist.AppendMark(scratch, axis)
+			return nil
 		case e.null():
-			return fmt.Errorf("%w, and text needs one: element %d of a list", shard.ErrNoValue, n)
+			scratch = textlist.AppendText(scratch, "")
+			return nil
 		case axis < axes:
 			scratch, err = e.stream(textlist.AppendMark(scratch, axis), axes, axis+1, how)
 			return err

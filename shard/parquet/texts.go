@@ -11,9 +11,11 @@ import (
 // when a page is unpacked.
 
 // A block of such lists has in its codec the definition level of a value, as blocks of
-// numbers have, and of lists in lists that of an inner list.
+// numbers have, of lists in lists that of an inner list, and whether texts are null: an
+// element that is null is the empty text, and a list in a list the empty list.
 const (
 	blockTexts = 1 << 24
+	blockGaps  = 1 << 25
 	innerShift = elementShift
 )
 
@@ -40,7 +42,7 @@ func (r *chunkReader) textPage(p pageParts, present int) error {
 
 	deep := len(r.c.lists)
 	outer, element, inner := r.c.lists[0], r.c.lists[deep-1], r.c.inner()
-	at, left := r.space, r.flat
+	at, left, gaps := r.space, r.flat, 0
 	for i, again := range r.ids {
 		level := int(r.present[i])
 		if int(again) > deep || again > 0 && level < r.c.lists[again-1] {
@@ -59,16 +61,15 @@ func (r *chunkReader) textPage(p pageParts, present int) error {
 		}
 		row, size := &r.into.spans[last], int64(0)
 		if again < 2 && inner > 0 && level >= inner {
-			if size += 4; level < element-1 {
-				row.at = -1 // a list in it has no value
-			}
+			size += 4
 		}
 		switch {
 		case level == r.c.levels:
 			n := 4 + int64(little32(left))
 			left, size = left[n:], size+n
 		case level >= element:
-			row.at = -1 // neither has a list of which an element has none
+			size += 4
+			gaps = blockGaps
 		}
 		at += size
 		row.n += size
@@ -76,7 +77,7 @@ func (r *chunkReader) textPage(p pageParts, present int) error {
 	if at == r.space {
 		return nil
 	}
-	r.listBlock(kind, int(at-r.space), blockTexts|r.c.levels<<levelsShift|inner<<innerShift)
+	r.listBlock(kind, int(at-r.space), blockTexts|gaps|r.c.levels<<levelsShift|inner<<innerShift)
 	return nil
 }
 

@@ -85,7 +85,8 @@ func unpackTexts(dst []byte, b index.Block, h *pageHeader, page, dictionary []by
 	if !ok {
 		return nil, fmt.Errorf("%w: its levels", shard.ErrCorrupt)
 	}
-	if inner == 0 {
+	gaps := b.Codec&blockGaps != 0
+	if inner == 0 && !gaps {
 		return appendTexts(dst, h.encoding, p.values, present, dictionary, b.Size)
 	}
 
@@ -93,17 +94,22 @@ func unpackTexts(dst []byte, b index.Block, h *pageHeader, page, dictionary []by
 	if err != nil {
 		return nil, err
 	}
-	again, ok := hybrid(nil, p.repetition, bitsFor(textlist.MostAxes), len(levels))
-	if !ok {
-		return nil, fmt.Errorf("%w: its levels", shard.ErrCorrupt)
+	var again []uint32
+	if inner > 0 {
+		if again, ok = hybrid(nil, p.repetition, bitsFor(textlist.MostAxes), len(levels)); !ok {
+			return nil, fmt.Errorf("%w: its levels", shard.ErrCorrupt)
+		}
 	}
 	for i, l := range levels {
-		if again[i] < 2 && int(l) >= inner {
+		if inner > 0 && again[i] < 2 && int(l) >= inner {
 			dst = textlist.AppendMark(dst, 1)
 		}
-		if int(l) == top {
+		switch {
+		case int(l) == top:
 			n := 4 + little32(flat)
 			dst, flat = append(dst, flat[:n]...), flat[n:]
+		case gaps && int(l) == top-1: // a text that can be null adds one level
+			dst = textlist.AppendText(dst, "")
 		}
 	}
 	return dst, nil

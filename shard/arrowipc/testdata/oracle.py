@@ -87,9 +87,7 @@ def arrays(args):
         "view of texts": pa.array([[words[i % 4]] * (i % 4) for i in range(rows)], pa.list_view(pa.string())),
         "deep texts": pa.array(
             [
-                [None if i % 9 == 8 and j == 1 else [words[k] for k in range((i + j) % 3)] for j in range(i % 4)]
-                if i % 7 != 4
-                else None
+                [None if i % 9 == 8 and j == 1 else inner(words, i, j) for j in range(i % 4)] if i % 7 != 4 else None
                 for i in range(rows)
             ],
             pa.list_(pa.large_list(pa.large_string())),
@@ -134,6 +132,11 @@ REFUSED = {
     "union",
     "other union",
 }
+
+
+def inner(words, i, j):
+    """A list in a list, of which the first text may be null."""
+    return [words[k] if k or i % 5 else None for k in range((i + j) % 3)]
 
 
 def write(args):
@@ -212,13 +215,13 @@ TEXTS = {
 }
 
 
-def stream(v):
-    """Texts after their lengths, and before a list in a list a mark; None where something in it is none."""
-    if v is None or None in v or any(isinstance(e, list) and None in e for e in v):
+def stream(v, deep):
+    """Texts after their lengths, and before a list in a list a mark. What is null in a list is empty."""
+    if v is None:
         return None
-    return b"".join(
-        b"\xfe\xff\xff\xff" + stream(e) if isinstance(e, list) else struct.pack("<I", len(e.encode())) + e.encode() for e in v
-    )
+    if deep:
+        return b"".join(b"\xfe\xff\xff\xff" + stream(e or [], False) for e in v)
+    return b"".join(struct.pack("<I", len((e or "").encode())) + (e or "").encode() for e in v)
 
 
 INNER = {"nested": [2], "nested fixed": [3], "deep holes": [3], "objects.box": [2]}
@@ -234,7 +237,7 @@ def row(r):
             shape = [len(v), *INNER.get(name, [])]
             flat[name] = {"type": f"{LISTS[name]} {shape}", "bytes": b64(a.tobytes())}
         elif name in TEXTS:
-            if (made := stream(v)) is not None:
+            if (made := stream(v, "deep" in name)) is not None:
                 flat[name] = {"type": TEXTS[name], "bytes": b64(made)}
         elif v is not None:
             flat[name] = value(v, WHOLE.get(name, "int64"))

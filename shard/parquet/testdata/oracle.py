@@ -112,9 +112,7 @@ def table(args):
         ),
         "l_deep_texts": pa.array(
             [
-                None
-                if i % 7 == 4
-                else [None if i % 11 == 10 and j == 1 else [word(r, k) for k in range((i + j) % 3)] for j in range(i % 4)]
+                None if i % 7 == 4 else [None if i % 11 == 10 and j == 1 else inner(r, i, j) for j in range(i % 4)]
                 for i in range(rows)
             ],
             pa.large_list(pa.list_(pa.large_string())),
@@ -133,6 +131,11 @@ def table(args):
 
 def word(r, j):
     return r.choice(["", "ümlaut", f"a text of a list {j}", "and then a longer one " * j])
+
+
+def inner(r, i, j):
+    """A list in a list, of which the first text may be null."""
+    return [word(r, k) if k or i % 5 else None for k in range((i + j) % 3)]
 
 
 NUMBERS = {
@@ -192,20 +195,20 @@ def plain(row):
             flat["l_structs.t"] = [v["t"] for v in value]
         else:
             flat[name] = value
-    flat = {k: stream(v) if k in TEXTS else v for k, v in flat.items()}
+    flat = {k: stream(v, "deep" in k) if k in TEXTS else v for k, v in flat.items()}
     return {k: stored(np.array(v, TYPED[k]).tobytes() if k in TYPED else v) for k, v in flat.items() if v is not None}
 
 
 TEXTS = ("l_texts", "l_deep_texts", "l_structs.t", "kept.tags")
 
 
-def stream(v):
-    """Texts after their lengths, and before a list in a list a mark; None where something in it is none."""
-    if v is None or None in v or any(isinstance(e, list) and None in e for e in v):
+def stream(v, deep):
+    """Texts after their lengths, and before a list in a list a mark. What is null in a list is empty."""
+    if v is None:
         return None
-    return b"".join(
-        b"\xfe\xff\xff\xff" + stream(e) if isinstance(e, list) else struct.pack("<I", len(e.encode())) + e.encode() for e in v
-    )
+    if deep:
+        return b"".join(b"\xfe\xff\xff\xff" + stream(e or [], False) for e in v)
+    return b"".join(struct.pack("<I", len((e or "").encode())) + (e or "").encode() for e in v)
 
 
 def stored(v):
