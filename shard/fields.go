@@ -31,6 +31,8 @@ func (d *Dataset) Schema() (sample.Schema, error) {
 		}
 		all = append(all, sample.Field{Name: f.Name, Type: t})
 	}
+	order := d.index.Compare()
+	slices.SortStableFunc(all, func(a, b sample.Field) int { return order(a.Name, b.Name) })
 	all = slices.DeleteFunc(all, func(f sample.Field) bool { return d.index.Refused[f.Name] != "" || d.index.Mixed[f.Name] != "" })
 	if d.hasRecords() && d.Len() > 0 {
 		first, err := d.sniffed()
@@ -368,11 +370,7 @@ func (d *Dataset) mayBeJSON(part string) bool {
 }
 
 func (d *Dataset) unknown(schema *schemaOf, name string) error {
-	names := schema.Names()
-	if len(d.index.Numbers) > 0 { // which are not among the others, as they are in the file
-		slices.Sort(names)
-	}
-	names = append(names, keyField)
+	names := append(schema.Names(), keyField)
 	if near := words.Nearest(name, names); near != "" {
 		return fmt.Errorf("%w: %q; did you mean %q? The samples have %s", ErrNoField, name, near, words.List(names))
 	}

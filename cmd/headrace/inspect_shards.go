@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,13 +99,11 @@ func lookAtShards(ctx context.Context, d *shard.Dataset, from []string) (*inspec
 		}
 		i.Fields = append(i.Fields, of)
 	}
-	for name, why := range x.Refused {
-		i.Refused = append(i.Refused, name+": "+why)
+	for _, all := range []map[string]string{x.Refused, x.Mixed} {
+		for _, name := range slices.SortedStableFunc(slices.Values(slices.Sorted(maps.Keys(all))), x.Compare()) {
+			i.Refused = append(i.Refused, name+": "+all[name])
+		}
 	}
-	for name, how := range x.Mixed {
-		i.Refused = append(i.Refused, name+": "+how)
-	}
-	slices.Sort(i.Refused)
 
 	usual, err := input.UsualFields(d)
 	switch {

@@ -126,7 +126,7 @@ func (m *metadata) choose(ctx context.Context, set *shard.Dataset, fields Fields
 				all = append(all, FieldFrom{Name: f.Name, From: f.Name})
 			}
 		}
-		if _, err := complete(all, gaps, false); err != nil {
+		if _, err := complete(all, gaps, set.Index().Compare(), false); err != nil {
 			return nil, fmt.Errorf("metadata %s: %w", m.name, err)
 		}
 	}

@@ -85,7 +85,7 @@ func usualFields(set *shard.Dataset, lacks func(name string) (bool, error)) (all
 		return nil, fmt.Errorf("%w: the samples of %s have no fields; leave the file out, "+
 			"or read their names with fields={\"key\": \"__key__\"}", errNoFields, shard)
 	}
-	return complete(all, gaps, true)
+	return complete(all, gaps, set.Index().Compare(), true)
 }
 
 var errNoFields = errors.New("nothing to read")
@@ -167,12 +167,12 @@ func isFloat(d tensor.DType) bool {
 
 // complete returns the fields that all samples have. If that is not all there is, the
 // error says why, and how the others are read; with bad samples among them, how all are.
-func complete(fields FieldsFrom, gaps map[string]gap, losable bool) (rest FieldsFrom, err error) {
+func complete(fields FieldsFrom, gaps map[string]gap, order func(a, b string) int, losable bool) (rest FieldsFrom, err error) {
 	if len(gaps) == 0 {
 		return fields, nil
 	}
 	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(gaps)) {
+	for _, name := range slices.SortedStableFunc(slices.Values(slices.Sorted(maps.Keys(gaps))), order) {
 		if len(errs) == mostGaps {
 			errs = append(errs, fmt.Errorf("and %d more, which headrace inspect lists", len(gaps)-mostGaps))
 			break

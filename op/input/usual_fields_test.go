@@ -32,7 +32,7 @@ func TestFieldsThatNotAllSamplesHave(t *testing.T) {
 			[]string{`"age": in 3 of 4; give a value for it, as in fields={"age": ("age", None, [])}`, others, leave}},
 		{gap{why: "in 0 of 4", missing: true, typed: true, empty: true}, shard.ErrNoValue, []string{`"age": in 0 of 4`, others}},
 	} {
-		rest, err := complete(fields, map[string]gap{"age": c.gap}, true)
+		rest, err := complete(fields, map[string]gap{"age": c.gap}, strings.Compare, true)
 		if !errors.Is(err, c.is) || Quoted(rest) != `"bytes": "jpg", "label": "cls"` {
 			t.Fatalf("%+v: %v, %s", c.gap, err, Quoted(rest))
 		}
@@ -45,11 +45,11 @@ func TestFieldsThatNotAllSamplesHave(t *testing.T) {
 				t.Errorf("%s, want %s", lines[i], want)
 			}
 		}
-		if _, err := complete(fields, map[string]gap{"age": c.gap}, false); strings.Contains(err.Error(), "leave out samples") {
+		if _, err := complete(fields, map[string]gap{"age": c.gap}, strings.Compare, false); strings.Contains(err.Error(), "leave out samples") {
 			t.Errorf("bad samples end the run, and yet: %v", err)
 		}
 	}
-	if rest, err := complete(fields, nil, true); err != nil || len(rest) != len(fields) {
+	if rest, err := complete(fields, nil, strings.Compare, true); err != nil || len(rest) != len(fields) {
 		t.Errorf("%v, %v", rest, err)
 	}
 }
@@ -62,7 +62,7 @@ func TestManyFieldsThatNotAllSamplesHave(t *testing.T) {
 		name := fmt.Sprintf("f%02d", i)
 		gaps[name], fields = gap{why: "a map"}, append(fields, FieldFrom{Name: name, From: name})
 	}
-	rest, err := complete(fields, gaps, true)
+	rest, err := complete(fields, gaps, strings.Compare, true)
 	lines := strings.Split(err.Error(), "\n")
 	if len(rest) > 0 || len(lines) != mostGaps+2 || !strings.Contains(lines[0], `"f00"`) || lines[mostGaps] != "and 3 more, which headrace inspect lists" ||
 		lines[mostGaps+1] != "no other column is left that can be read as it is" {

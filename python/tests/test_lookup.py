@@ -207,7 +207,7 @@ NOT = [
     ({"lookup": {"item": {"from": {"item": [1, 2], "x": [1, 2]}, "fields": ["y"]}}}, 'unknown column "y"'),
     ({"lookup": {"item": "twice.parquet"}}, "two rows have the same key, 1:\ntwice.parquet, row 0\ntwice.parquet, row 2"),
     ({"lookup": {"item": "nothing.parquet"}}, "nothing.parquet"),
-    ({"lookup": {"item": "events.parquet"}}, 'of "item" has "name", and there is such a field already'),
+    ({"lookup": {"item": "events.parquet"}}, 'of "item" has "n", and there is such a field already'),
     ({"lookup": {"itm": "items.parquet"}}, 'no such field: "itm"'),
     ({"lookup": {"item": {"from": "items.parquet", "key": "id"}}}, 'no such field: "id"'),
     ({"lookup": {"item": {"from": "items.parquet", "fields": ["prise"]}}}, 'did you mean "price"?'),

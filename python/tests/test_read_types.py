@@ -439,3 +439,29 @@ def test_times_of_two_units_do_not_mix():
         hr.merge([a, b]).batch(2).loader()
     with hr.merge([a, a]).batch(2).loader() as loader:
         assert loader.schema["x"].logical == "timestamp[ms]"
+
+
+def test_columns_in_the_order_of_the_file(tmp_path, monkeypatch):
+    """Without fields=, and in messages, columns come as in the file; of several files, new ones come last."""
+    monkeypatch.chdir(tmp_path)
+    columns = {"zeta": [1, 2], "text": ["a", "b"], "alpha": [0.5, 1.5], "tags": [["a"], ["b"]], "beta": [1, None], "img": [b"a", b"b"]}
+    table = pa.table(columns)
+    pq.write_table(table, "0.parquet")
+    with pa.OSFile("0.arrow", "wb") as f, pa.ipc.new_file(f, table.schema) as w:
+        w.write_table(table)
+    whole = table.drop_columns(["beta"])
+    pq.write_table(whole.append_column("new", [[1, 2]]).append_column("a_new", [["x", None]]), "1.parquet")
+    pq.write_table(whole, "w.parquet")
+    with hr.read("w.parquet").loader(epochs=1) as loader:
+        assert list(loader.schema) == ["zeta", "text", "alpha", "tags", "img", "key"]
+    names = ["zeta", "text", "alpha", "tags", "beta", "img"]
+    for name in ("0.parquet", "0.arrow"):
+        with pytest.raises(RecipeError, match="the samples have " + ", ".join(names) + ", __key__"):
+            hr.read(name, fields=["nope"]).loader()
+        rest = ", ".join(f'"{name}": "{name}"' for name in names if name != "beta")
+        with pytest.raises(SourceError, match="name them: fields={" + rest + "}"):
+            hr.read(name).loader()
+    with pytest.raises(SourceError) as error:
+        hr.read(["0.parquet", "1.parquet"]).loader()
+    places = [str(error.value).index(f'"{name}": in ') for name in ("beta", "new", "a_new")]
+    assert places == sorted(places)

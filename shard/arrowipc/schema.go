@@ -401,6 +401,9 @@ func walkLeaves(all []*field, each func(f *field)) {
 // announce tells the index what there is to read, also where a shard has no rows.
 func announce(all []*field, found *index.Builder) {
 	walkLeaves(all, func(f *field) {
+		if f.name != "" {
+			found.Columns = append(found.Columns, f.name)
+		}
 		switch {
 		case f.name == "": // which nobody can ask for
 		case f.refused != "":

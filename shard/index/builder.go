@@ -47,6 +47,7 @@ type Builder struct {
 	Types   map[string]sample.Type // of parts and numbers; those that are not in it are bytes, int64 and float64
 	Header  []byte                 // what Parse needs besides a record: see shard.Headed
 	Refused map[string]string      // fields that cannot be read, and why
+	Columns []string               // names in the order of the file, if it has one; others come after them
 
 	Replaces bool // names in Header need not be UTF-8: they are replaced when it is read
 

@@ -2,6 +2,7 @@ package index
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
@@ -42,6 +43,7 @@ type File struct {
 	Fields  []Field // parts of all shards
 	Numbers []Field // that are kept in the index itself
 
+	Columns []string          // the order of names: that of the first shard, then what the next has besides
 	Refused map[string]string // fields that cannot be read, and why
 	Mixed   map[string]string // fields that are of one type in a shard and of another in the next, which they are
 
@@ -111,7 +113,7 @@ func (w *Writer) Close() error {
 	for _, f := range w.fields.numbers {
 		dst = appendField(dst, f)
 	}
-	dst = appendRefused(appendRefused(dst, w.fields.refused), w.fields.mixed)
+	dst = appendNames(appendRefused(appendRefused(dst, w.fields.refused), w.fields.mixed), w.fields.columns)
 	dst = binary.AppendUvarint(dst, uint64(len(w.shards)))
 	for _, s := range w.shards {
 		dst = appendText(appendText(dst, s.Name), s.Version)
@@ -205,7 +207,7 @@ func Read(data []byte) (*File, error) {
 	for range c.count() {
 		x.Numbers = append(x.Numbers, c.field())
 	}
-	x.Refused, x.Mixed = c.refused(), c.refused()
+	x.Refused, x.Mixed, x.Columns = c.refused(), c.refused(), c.names()
 	n := c.count()
 	x.Shards = make([]Shard, 0, n/8)
 	all := int64(0)
@@ -237,6 +239,16 @@ func (x *File) Close() {
 	if x.unmap != nil {
 		x.unmap()
 	}
+}
+
+// Compare orders names as the columns of the files are, and the others after them.
+func (x *File) Compare() func(a, b string) int {
+	place := make(map[string]int, len(x.Columns))
+	for i, name := range x.Columns {
+		place[name] = i + 1
+	}
+	of := func(name string) int { return cmp.Or(place[name], len(x.Columns)+1) }
+	return func(a, b string) int { return cmp.Compare(of(a), of(b)) }
 }
 
 // Len is how many samples all shards have.

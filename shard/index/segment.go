@@ -21,6 +21,7 @@ type Segment struct {
 
 	Header  []byte            // what records are read by
 	Refused map[string]string // fields that cannot be read, and why
+	Columns []string          // the order of names in the file
 
 	samples int
 	absent  []int   // of numbers that not all samples have, their places in Ints, or behind these in Floats
@@ -274,6 +275,9 @@ func (e *encoder) header() {
 	if e.numbersMean() {
 		mode |= modeLogical
 	}
+	if len(b.Columns) > 0 {
+		mode |= modeOrdered
+	}
 	dst = append(dst, mode)
 	dst = binary.AppendUvarint(dst, uint64(e.align))
 	if mode&modeNumbers != 0 {
@@ -284,6 +288,9 @@ func (e *encoder) header() {
 			dst = appendLogical(dst, e.b.Types[name].Logical)
 		}
 	}
+	if mode&modeOrdered != 0 {
+		dst = appendNames(dst, b.Columns)
+	}
 	e.dst = binary.AppendUvarint(dst, uint64(len(b.Blocks)))
 }
 
@@ -292,6 +299,9 @@ const (
 	modeColumns = 1 << iota // parts are foreseen by their columns
 	modeNumbers             // the types of numbers follow, and which of them not all samples have
 	modeLogical             // what whole numbers stand for follows
+	modeOrdered             // the order of names follows
+
+	modes = modeColumns | modeNumbers | modeLogical | modeOrdered
 )
 
 // numbersDiffer tells whether there are other numbers than int64 and float64 of all
@@ -381,6 +391,21 @@ func (c *cursor) refused() (all map[string]string) {
 	return all
 }
 
+func appendNames(dst []byte, names []string) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(names)))
+	for _, name := range names {
+		dst = appendText(dst, name)
+	}
+	return dst
+}
+
+func (c *cursor) names() (all []string) {
+	for range c.count() {
+		all = append(all, string(c.text()))
+	}
+	return all
+}
+
 func appendField(dst []byte, f Field) []byte {
 	dst = appendType(appendText(dst, f.Name), f.Type)
 	for _, n := range []int64{f.Samples, f.Bytes, f.Most} {
@@ -420,11 +445,7 @@ func appendLogical(dst []byte, l *sample.Logical) []byte {
 	if l == nil {
 		return appendText(dst, "")
 	}
-	dst = binary.AppendUvarint(appendText(dst, l.Name), uint64(len(l.Names)))
-	for _, name := range l.Names {
-		dst = appendText(dst, name)
-	}
-	return dst
+	return appendNames(appendText(dst, l.Name), l.Names)
 }
 
 func (c *cursor) logical() *sample.Logical {
@@ -432,11 +453,7 @@ func (c *cursor) logical() *sample.Logical {
 	if len(name) == 0 {
 		return nil
 	}
-	l := &sample.Logical{Name: string(name)}
-	for range c.count() {
-		l.Names = append(l.Names, string(c.text()))
-	}
-	return l
+	return &sample.Logical{Name: string(name), Names: c.names()}
 }
 
 func (c *cursor) typ() *sample.Type {
@@ -682,9 +699,12 @@ func Parse(b []byte) (*Segment, error) {
 			s.Ints[i].Logical = c.logical()
 		}
 	}
+	if !c.bad && mode[0]&modeOrdered != 0 {
+		s.Columns = c.names()
+	}
 	blocks := c.uvarint()
 	switch {
-	case c.bad, mode[0] > modeColumns|modeNumbers|modeLogical,
+	case c.bad, mode[0] > modes,
 		align == 0, align&(align-1) != 0, align > 1<<20, // no power of two
 		samples > 1<<48, blocks > 1<<48:
 		return nil, ErrDamaged

@@ -13,6 +13,8 @@ type union struct {
 	fields  []Field
 	numbers []Field
 	at      [2]map[string]int // places in fields and in numbers, of which there may be ten thousand
+	columns []string
+	ordered map[string]bool // these
 	refused map[string]string
 	mixed   map[string]string
 	in      [2]map[string]string // of a field, the shard that its type is of
@@ -24,6 +26,15 @@ const (
 )
 
 func (u *union) add(s *Segment, shard string) {
+	for _, name := range s.Columns {
+		if u.ordered == nil {
+			u.ordered = map[string]bool{}
+		}
+		if !u.ordered[name] {
+			u.ordered[name] = true
+			u.columns = append(u.columns, name)
+		}
+	}
 	for _, f := range s.Fields {
 		u.fields = u.join(ofParts, u.fields, f, shard)
 	}

@@ -233,6 +233,9 @@ func (c *column) numbers(e element) (stored int, d tensor.DType) {
 // announce tells the index what there is to read, also where a shard has no rows.
 func announce(columns []*column, found *index.Builder) {
 	for _, c := range columns {
+		if c.name != "" {
+			found.Columns = append(found.Columns, c.name)
+		}
 		switch {
 		case c.name == "": // which nobody can ask for
 		case c.refused != "":
