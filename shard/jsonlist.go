@@ -19,7 +19,7 @@ import (
 const mostAxes = 8
 
 // convert is what to do about a value of another type than the first.
-const convert = "give the field's type, such as str, to convert its values"
+const convert = "give the field's type in fields, such as str, to convert its values"
 
 // listType returns the type of the array that a list is. Open is whether it has no
 // element that would tell.

@@ -300,7 +300,7 @@ def test_values_are_of_the_type_of_the_first(form, first):
     for error, row in zip(errors, bad, strict=True):
         assert f'field "{name}"' in error
         assert f"in {path}, sample {row}" in error
-        assert "give the field's type, such as" in error or row > len(VALUES)  # where there is a value
+        assert "give the field's type in fields, such as" in error or row > len(VALUES)  # where there is a value
     with hr.read(path, fields={"c": (name, str)}).loader(epochs=1, on_error="skip") as loader:
         assert len(list(loader)) == 1 + len(VALUES)  # which any value can be
 
@@ -564,3 +564,22 @@ def test_text_of_json_in_tar_is_never_replaced():
         assert 'it is not UTF-8 (byte 0xff at 0): write it as UTF-8, read it as bytes, or replace it with errors="replace"' in str(
             loader.errors[1]
         )
+
+
+def test_text_in_one_file_and_a_number_in_another(tmp_path, monkeypatch):
+    """The first file's values are the type. The error names what does not fit, and the type that reads both."""
+    monkeypatch.chdir(tmp_path)
+    files = {"a.csv": "x\n1\n2\n", "b.csv": "x\nlow\n3\n", "a.jsonl": '{"x": 1}\n{"x": 2}\n', "b.jsonl": '{"x": "low"}\n{"x": 3}\n'}
+    for name, text in files.items():
+        Path(name).write_text(text)
+    for kind in ("csv", "jsonl"):
+        paths = [f"a.{kind}", f"b.{kind}"]
+        with hr.read(paths).loader(epochs=1) as loader, pytest.raises(SampleError) as error:
+            list(loader)
+        for what in ('field "x"', "low", "give the field's type in fields, such as str", f"in b.{kind}, sample 0"):
+            assert what in str(error.value)
+        for order in (paths, paths[::-1]):
+            with hr.read(order, fields={"x": ("x", str)}).loader(epochs=1) as loader:
+                assert sorted(s["x"] for s in loader) == ["1", "2", "3", "low"]
+        with hr.read(paths, fields={"x": ("x", "int64")}).loader(epochs=1, on_error="skip") as loader:
+            assert [s["x"] for s in loader] == [1, 2, 3]

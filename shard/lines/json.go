@@ -566,7 +566,7 @@ func (v jsonValue) as(t sample.Type, how shard.As, scratch []byte) (shard.Value,
 }
 
 // convert is what to do about a value of another type than the first.
-const convert = "give the field's type, such as str, to convert its values"
+const convert = "give the field's type in fields, such as str, to convert its values"
 
 func (v jsonValue) text(how shard.As, scratch []byte) (shard.Value, []byte, error) {
 	switch {

@@ -77,7 +77,7 @@ func notThat(d tensor.DType, text []byte) error {
 	if _, err := strconv.ParseFloat(string(text), 64); err == nil {
 		is = "float64"
 	}
-	return fmt.Errorf("%.40q is not valid as %v; give the field's type, such as %s", text, d, is)
+	return fmt.Errorf("%.40q is not valid as %v; give the field's type in fields, such as %s", text, d, is)
 }
 
 func appendLow(dst []byte, v uint64, size int) []byte {

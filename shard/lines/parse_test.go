@@ -50,7 +50,7 @@ func TestValuesThatDoNotFit(t *testing.T) {
 		says   string
 	}{
 		{`{"a":300}`, sample.TensorType(tensor.Uint8), `field "a": "300" is not valid as uint8`},
-		{`{"a":1.5}`, sample.TensorType(tensor.Int64), `"1.5" is not valid as int64; give the field's type`},
+		{`{"a":1.5}`, sample.TensorType(tensor.Int64), `"1.5" is not valid as int64; give the field's type in fields`},
 		{`{"a":"x"}`, sample.TensorType(tensor.Float64), "is not a number"},
 		{`{"a":2}`, sample.TensorType(tensor.Bool), "is not a boolean"},
 		{`{"b":2}`, sample.TensorType(tensor.Int64), "no value (null), and int64 needs one"},
