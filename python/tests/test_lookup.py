@@ -128,6 +128,7 @@ GIVEN = {
     "dict of lists": lambda table: {name: column.tolist() for name, column in table.items()},
     "pandas": lambda table: table,
     "pyarrow": pa.Table.from_pandas,
+    "record batch": pa.RecordBatch.from_pandas,
 }
 
 
@@ -154,6 +155,23 @@ def test_tables_in_memory(given, text):
     with whole.loader(epochs=1) as loader:
         (batch,) = loader
     assert list(batch["title"]) == table.set_index("item")["title"].loc[keys].tolist()
+
+
+class Lazy:
+    """As a LazyFrame of polars, which reads its columns when it is collected."""
+
+    columns = property(lambda self: pytest.fail("columns were read"))
+
+    def collect(self):
+        return pd.DataFrame({"item": [1], "x": [2]})
+
+
+def test_a_table_without_rows_yet():
+    write(events={"item": [1]})
+    with pytest.raises(RecipeError, match=r"lookup has a Lazy for 'item', which has no rows yet: give its collect\(\)"):
+        hr.read("events.parquet", lookup={"item": Lazy()})
+    with hr.read("events.parquet", lookup={"item": Lazy().collect()}).batch(1).loader(epochs=1) as loader:
+        assert [list(batch["x"]) for batch in loader] == [[2]]
 
 
 def test_a_table_in_memory_without_a_row():

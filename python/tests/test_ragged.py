@@ -268,7 +268,7 @@ def test_arrays_in_frames_tuples_and_recipes(tmp_path):
         ([np.zeros((2, 3)), np.zeros((2, 4))], r"item 1 has v of shape \[2, 4\], item 0 of \[2, 3\]: only the first extent"),
         ([np.zeros((2, 3)), np.zeros(2)], r"item 1 has v of shape \[2\], item 0 of \[2, 3\]: only the first extent"),
         ([np.zeros((2, 0))], "only the first extent may be 0"),
-        ([[1.0, float("nan")]], "a number that is not finite"),
+        ([[1.0, float("nan")]], "has a missing value, or no finite number"),
         ([[True], [1]], "v has bools in some items and numbers in others"),
         ([[2**63]], "which int64 cannot hold"),
         ([[1 + 2j]], "which is not an array of numbers"),

@@ -42,6 +42,22 @@ def arrays_of(name: str, values: Sequence[Any]) -> dict[str, Any]:
     return {"shape": [None, *shape[1:]], dtype: flat}
 
 
+def dtype_of(array: Any) -> str:
+    """The dtype under which a recipe has an array's numbers."""
+    if array.dtype.kind == "f":
+        return "float32" if array.dtype.itemsize <= 4 else "float64"
+    return "bool" if array.dtype.kind == "b" else "int64"
+
+
+def why_not(array: Any) -> str:
+    """What an array of numbers has that a recipe cannot hold; empty: nothing."""
+    if array.dtype.kind == "f" and not numpy.isfinite(array).all():
+        return "a missing value, or no finite number"
+    if array.dtype.kind == "u" and array.size and int(array.max()) >= 1 << 63:
+        return f"{int(array.max())}, which int64 cannot hold"
+    return ""
+
+
 def _says(array: Any) -> bool:
     """Whether an array's shape is that of the column. An empty list may be any without rows."""
     return bool(array.size) or array.ndim > 1
@@ -58,10 +74,8 @@ def _array(name: str, i: int, value: Any) -> Any:
         raise RecipeError(f"{what}, which is not an array of numbers, and other items are: must be one in each item")
     if array.ndim == 0:
         raise RecipeError(f"{what}, a single value, and other items have arrays: give an array in each")
-    if array.dtype.kind == "f" and not numpy.isfinite(array).all():
-        raise RecipeError(f"{what}, which has a number that is not finite: must be numbers; for anything else use hr.source or a map")
-    if array.dtype.kind == "u" and array.size and int(array.max()) >= 1 << 63:
-        raise RecipeError(f"{what}, which int64 cannot hold")
+    if why := why_not(array):
+        raise RecipeError(f"{what}, which has {why}; for anything else use hr.source or a map")
     return array
 
 

@@ -11,9 +11,14 @@ if TYPE_CHECKING:
 
 def is_table(of: Any) -> bool:
     """Whether it is columns by name: a DataFrame, or a dict without the words of `lookup`."""
-    if hasattr(of, "column_names") or hasattr(of, "columns"):
+    if any(hasattr(type(of), name) for name in ("column_names", "columns")) or hasattr(of, "columns") or _is_arrow(of):
         return True
     return hasattr(of, "items") and len(of) > 0 and not isinstance(of.get("from", ()), (str, bytes)) and all(map(_is_column, of.values()))
+
+
+def _is_arrow(of: Any) -> bool:
+    """Whether it is a RecordBatch of pyarrow, whose columns have no names of their own."""
+    return hasattr(of, "__arrow_c_array__") and hasattr(of, "schema")
 
 
 def _is_column(values: Any) -> bool:
@@ -24,7 +29,11 @@ def _is_column(values: Any) -> bool:
 
 def table_columns(name: str, table: Any) -> dict[str, Any]:
     """The columns of a table that is looked up by a field of this name."""
-    names = getattr(table, "column_names", None) or list(getattr(table, "columns", table))
+    if hasattr(type(table), "collect") and hasattr(type(table), "columns"):
+        raise RecipeError(f"headrace: read: lookup has a {type(table).__name__} for {name!r}, which has no rows yet: give its collect()")
+    names = getattr(table, "column_names", None)
+    if names is None:
+        names = table.schema.names if _is_arrow(table) else list(getattr(table, "columns", table))
     columns = {}
     for column in names:
         if not isinstance(column, str):
@@ -46,8 +55,13 @@ def _typed(what: str, values: Any) -> tuple[int, dict[str, Any]]:
     """How many values a column has, and these under their type."""
     import numpy as np
 
+    from .table_arrays import dtype_of, why_not
+
     if hasattr(values, "to_numpy"):
-        values = values.to_numpy()
+        try:
+            values = values.to_numpy()
+        except ValueError:  # an array of pyarrow whose values are not numbers side by side
+            values = values.to_numpy(zero_copy_only=False)
     elif hasattr(values, "detach"):
         values = values.detach().cpu().numpy()
     if not isinstance(values, np.ndarray):
@@ -67,14 +81,11 @@ def _typed(what: str, values: Any) -> tuple[int, dict[str, Any]]:
     kind = values.dtype.kind
     if kind not in "biuf" or not values.ndim:
         raise RecipeError(f"{what} of the type {values.dtype}: must be whole numbers, floats, bools, arrays of these or text")
-    if kind == "f" and not np.isfinite(values).all():
-        raise RecipeError(f"{what} with a missing value, or no finite number: write the table into a file, such as Parquet, and name that")
-    if kind == "u" and values.size and int(values.max()) >= 1 << 63:
-        raise RecipeError(f"{what} with {int(values.max())}, which int64 cannot hold")
-    dtype = {"b": "bool", "i": "int64", "u": "int64", "f": "float32" if values.dtype.itemsize <= 4 else "float64"}[kind]
+    if why := why_not(values):
+        raise RecipeError(f"{what} with {why}: write the table into a file, such as Parquet, and name that")
     if values.ndim == 1:
-        return len(values), {dtype: values.tolist()}
-    return len(values), {"shape": list(values.shape[1:]), dtype: values.reshape(len(values), -1).tolist()}
+        return len(values), {dtype_of(values): values.tolist()}
+    return len(values), {"shape": list(values.shape[1:]), dtype_of(values): values.reshape(len(values), -1).tolist()}
 
 
 def _texts(what: str, values: Any) -> list[str]:
