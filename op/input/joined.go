@@ -29,11 +29,8 @@ func (r *ReadShards) openJoins(ctx context.Context, set *shard.Dataset, fields F
 	o shard.Options) (all joins, err error) {
 	for _, l := range r.Lookup {
 		j, err := r.openJoin(ctx, set, l, fields, o)
-		for _, is := range []error{shard.ErrNoField, shard.ErrUnsupported, shard.ErrNoValue, lookup.ErrTwice} {
-			if errors.Is(err, is) {
-				err = recipe.Wrong("lookup", "of %q: %w", l.Field, err)
-				break
-			}
+		if ofArgument(err) {
+			err = recipe.Wrong("lookup", "of %q: %w", l.Field, err)
 		}
 		if err != nil {
 			return nil, err
@@ -49,6 +46,13 @@ func (r *ReadShards) openJoins(ctx context.Context, set *shard.Dataset, fields F
 		all = append(all, j)
 	}
 	return all, nil
+}
+
+// ofArgument tells whether an error is of what an argument names, such as a column, and
+// not of reading it.
+func ofArgument(err error) bool {
+	return slices.ContainsFunc([]error{shard.ErrNoField, shard.ErrUnsupported, shard.ErrNoValue, lookup.ErrTwice},
+		func(is error) bool { return errors.Is(err, is) })
 }
 
 func (r *ReadShards) openJoin(ctx context.Context, set *shard.Dataset, l Lookup, fields FieldsFrom,

@@ -30,10 +30,8 @@ func (r *ReadShards) openWindows(ctx context.Context, set *shard.Dataset, fields
 		return nil, nil
 	}
 	wrong := func(argument string, err error) error {
-		for _, is := range []error{shard.ErrNoField, shard.ErrUnsupported, shard.ErrNoValue} {
-			if errors.Is(err, is) {
-				return recipe.Wrong(argument, "cannot be used: %w", err)
-			}
+		if ofArgument(err) {
+			return recipe.Wrong(argument, "cannot be used: %w", err)
 		}
 		return err
 	}
