@@ -4,13 +4,35 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/headrace/headrace/store"
 	"github.com/headrace/headrace/wire"
 )
 
 func init() {
-	handleAV(map[string]handler{"put": {nil, 1, (*ioSession).put}})
+	handleAV(map[string]handler{"get": {nil, 1, (*ioSession).get}, "put": {nil, 1, (*ioSession).put}})
+}
+
+// get returns the bytes of an object of a store, which clients cannot read themselves.
+func (s *ioSession) get(ctx context.Context) (*result, error) {
+	in := s.input(0)
+	if in.path == "" {
+		return nil, fmt.Errorf("%w: bytes that the client has", wire.ErrProtocol)
+	}
+	defer in.forget()
+	if err := in.start(ctx, s.task.most()); err != nil {
+		return nil, err
+	}
+	grant, err := s.engine.memory.ask(ctx, in.size)
+	if err != nil {
+		return nil, err
+	}
+	defer grant.Release()
+	if _, err := in.readOn(math.MaxInt64); err != nil {
+		return nil, err
+	}
+	return s.bytesResult(ctx, *in.data)
 }
 
 // put writes the bytes in the inbox to an object of a store, which clients cannot do

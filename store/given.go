@@ -28,7 +28,7 @@ func (g Given) Renewal(now time.Time) time.Time {
 }
 
 // FromGiver names the source of credentials that a [Giver] gives, for people.
-const FromGiver = "loader(credentials=…)"
+const FromGiver = "loader(credentials=…) or hr.defaults"
 
 // Giver gives credentials to the reads of a context, in place of those of the
 // environment.

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy
 import pytest
 
 import headrace as hr
@@ -109,7 +110,7 @@ def test_a_function_that_fails(files: pathlib.Path) -> None:
     """Its error is named, and not told: it may have what is secret. Those of before are used while they are good."""
     done, keys = run(files, fails="True")
     assert done.returncode == 1
-    assert "no credentials from loader(credentials=…): the function give raised ValueError" in done.stderr
+    assert "no credentials from loader(credentials=…) or hr.defaults: the function give raised ValueError" in done.stderr
     assert not keys
     done, keys = run(files, fails="n > 0", lasts=60)
     assert (done.returncode, set(keys)) == (0, {"KEY0"}), done.stderr
@@ -157,3 +158,42 @@ def test_a_forked_child_lets_go_of_the_connection():
         giver.after_fork()
         with pytest.raises(OSError, match="Bad file descriptor"):
             os.fstat(fd)
+
+
+DEFAULTS = """
+    import headrace as hr
+
+    def give(key):
+        return lambda: {"AccessKeyId": key, "SecretAccessKey": "s3cr3t"}
+
+    before = hr.defaults(credentials=give("A"))
+    assert before == {"credentials": None}
+    assert len(bytes(hr.io.load_npy("s3://bucket/00.npy"))) == 8
+    with hr.files(["s3://bucket/00.bin"]).loader(epochs=1) as loader:
+        assert len(next(iter(loader))["bytes"]) == 100
+    hr.defaults(credentials={"s3": give("B")})
+    hr.io.load_npy("s3://bucket/00.npy")
+    with hr.files(["s3://bucket/00.bin"]).loader(epochs=1, credentials=give("C")) as loader:
+        list(loader)
+    try:
+        hr.defaults(credentials=3)
+    except hr.RecipeError as error:
+        assert "credentials must be a function" in str(error)
+    hr.defaults(**before)
+    try:
+        hr.io.load_npy("s3://bucket/00.npy")
+    except hr.HeadraceError as error:
+        print(error)
+"""
+
+
+def test_defaults_are_for_hr_io_too(files: pathlib.Path) -> None:
+    numpy.save(files / "bucket/00.npy", numpy.zeros(8, "u1"))
+    with WebServer(files) as web:
+        environment = dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"), "")
+        own = {"AWS_ENDPOINT_URL": web.url, "AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "/dev/null"}
+        done = run_python(DEFAULTS, **environment, **own)
+        keys = [re.search(r"Credential=(\w+)/", h.get("Authorization", "Credential=none/"))[1] for h in web.headers]  # type: ignore[index]
+    assert done.returncode == 0, done.stderr
+    assert [key for key, before in zip(keys, [None, *keys], strict=False) if key != before] == ["A", "B", "C", *keys[-1:]], keys
+    assert keys[-1] in ("C", "none")

@@ -400,6 +400,7 @@ def defaults(**arguments: Any) -> dict[str, Any]:
         hr.defaults(hooks=[Metrics()], every=30, on_error="skip")  # before the program runs, such as in sitecustomize.py
 
     A program's own arguments and a recipe take precedence. Hooks are different: a loader's own are added.
+    `credentials=` is for `hr.io`, too.
 
     Args:
         arguments: any of `Pipeline.loader` except `rank`, `world_size`, `mesh`, `dp` and those of `cp`. None restores Headrace's default.
@@ -417,6 +418,15 @@ def defaults(**arguments: Any) -> dict[str, Any]:
 
     if "hooks" in arguments:
         arguments["hooks"] = hooks_of(arguments["hooks"]) or None
+    if "credentials" in arguments:
+        from ._client.giver import Giver
+
+        if arguments["credentials"] is not None:
+            Giver(arguments["credentials"])  # checks it
+        if "headrace._io.pool" in sys.modules:  # whose connections have those of before
+            from ._io.pool import pool
+
+            pool.close()
     return process.change(arguments, [name for name in signature(Pipeline.loader).parameters if name not in _OF_THE_PROCESS])
 
 
@@ -1037,19 +1047,20 @@ class Pipeline(Operations):
             credentials: a function that returns those for `s3://` names, as STS has them: a dict with `AccessKeyId`, `SecretAccessKey`, and
                 maybe `SessionToken` and `Expiration`; or a dict of functions by scheme: `"s3"`, and `"gs"` or `"az"`, with `Token` and
                 `Expiration`. A thread of this process calls it, again before they expire, and once more if the service says that they
-                have. None, the default: as the [environment](stores.md#credentials) says.
+                have. None, the default: as `hr.defaults` says, or else the [environment](stores.md#credentials).
             feeders: `headrace.ray.feeders(…)`, actors of a Ray cluster that make batches, too: the same ones, in the same order.
 
         Returns:
             A loader. Each `for` loop over it is one epoch.
         """
         given = {name: value for name, value in locals().items() if name not in _OF_THE_PROGRAM and value is not DEFAULT}
-        giver = None
-        if credentials is not None:
+        from ._recipe.defaults import said, settings
+
+        giver, functions = None, said("credentials") if credentials is None else credentials
+        if functions is not None:
             from ._client.giver import Giver
 
-            giver = Giver(credentials)
-        from ._recipe.defaults import settings
+            giver = Giver(functions)
 
         part, shared, peers = None, False, None
         if any(value is not None for value in (mesh, dp, cp, cp_layout, cp_fields)):

@@ -13,12 +13,14 @@ import weakref
 from collections.abc import Mapping
 
 from ..errors import RecipeError
-from . import fork
+from . import fork, frames
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+    from .channel import Channel
 
 SCHEMES = ("s3", "gs", "az")
 _NAMES = ("AccessKeyId", "SecretAccessKey", "SessionToken", "Token")
@@ -50,6 +52,11 @@ class Giver:
         self._sockets.add(ours)
         threading.Thread(target=_answer, args=(ours, self._functions), name="headrace-credentials", daemon=True).start()
         return theirs
+
+    def give(self, channel: Channel) -> None:
+        """Tell the engine of them, before a connection's purpose is said."""
+        with self.connect() as theirs, contextlib.suppress(OSError):  # an engine that has just died is found out by the next frame
+            channel.send_descriptor(frames.GIVER, theirs.fileno(), self.schemes())
 
     def after_fork(self) -> None:
         """In the child: let go of the parent's connections."""

@@ -85,7 +85,7 @@ class Session:
         if request.here is not None:
             self._send_end(frames.HERE, request.here.connect(again=preview is None))
         if request.giver is not None:
-            self._send_end(frames.GIVER, request.giver.connect(), request.giver.schemes())
+            request.giver.give(self.channel)
         opening = {
             "recipe": request.recipe,
             "config": request.config,

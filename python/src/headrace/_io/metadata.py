@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import MediaError
 from .bytes_of import all_of, bad, regular, view_of
+from .stored import is_stored, stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,13 +56,16 @@ def image_metadata(src: Path | bytes | bytearray | memoryview | Array | Readable
     Values are numbers, `Fraction` (NaN if the denominator is 0), `str` or bytes, and tuples of several.
 
     Args:
-        src: a path, bytes, or an object with `read()`: JPEG, PNG, WebP, TIFF, AVIF or HEIC.
+        src: a path or a name such as `s3://bucket/cat.jpg`, bytes, or an object with `read()`: JPEG, PNG, WebP, TIFF, AVIF or HEIC.
 
     Raises:
         MediaError: if it is another format, or its metadata is damaged.
         OSError: if the file cannot be read.
     """
     name = "image_metadata"
+    if is_stored(src):
+        view, about = stored(name, src)
+        return _read(view, name, about)
     if isinstance(src, (str, os.PathLike)):
         import mmap
 

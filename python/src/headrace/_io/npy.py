@@ -16,6 +16,7 @@ import numpy
 
 from .bytes_of import Bytes, Stream, bad, regular, view_of
 from .npy_header import header
+from .stored import is_stored, stored
 
 if TYPE_CHECKING:
     from .kinds import Array, Path, Readable
@@ -32,7 +33,8 @@ def load_npy(
         array = hr.io.load_npy("features.npy")
 
     Args:
-        src: a path, bytes, or an object with `read()`, read from its current position. Anything after the array is left alone.
+        src: a path or a name such as `s3://bucket/a.npy`, bytes, or an object with `read()`, read from its current position. Anything
+            after the array is left alone.
         copy: return memory of its own if `src` is in memory. By default the array is a view that keeps `src` alive, read-only if it is.
         out: an array for the result, of its exact shape and dtype (byte order included), C-contiguous. Files are read straight into it.
 
@@ -43,14 +45,16 @@ def load_npy(
         MediaError: if the file is invalid, truncated, or holds Python objects.
         OSError: if the file cannot be read.
     """
-    if isinstance(src, (str, os.PathLike)):
+    view, about = stored("load_npy", src) if is_stored(src) else (None, "")
+    if view is None and isinstance(src, (str, os.PathLike)):
         with regular("load_npy", src) as (file, about):
             return _from_disk(file, out, about)
-    view = view_of(src)
+    if view is None:
+        view = view_of(src)
     if view is None:
         return _from_stream(src, out, "")
-    form = header("load_npy", Bytes(view), "")
-    array = form.array(view, "load_npy", "")
+    form = header("load_npy", Bytes(view), about)
+    array = form.array(view, "load_npy", about)
     if out is not None:
         form.check("load_npy", out)
         numpy.copyto(out, array)

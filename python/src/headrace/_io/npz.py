@@ -14,6 +14,7 @@ from ..errors import MediaError, NoSuchArray, WrongValue, opened, reading
 from . import deflate
 from .bytes_of import PIECE, Bytes, File, Inflated, Seekable, all_of, bad, view_of
 from .npy_header import header
+from .stored import is_stored, stored
 from .zip_directory import Member, plain_directory
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ def load_npz(src: Path | bytes | bytearray | memoryview | Array | Readable, *, l
         arrays = hr.io.load_npz("features.npz")
 
     Args:
-        src: a path, whose file stays open until you close or drop the result; bytes; or an object with `read()`, read at once.
+        src: a path, whose file stays open until you close or drop the result; a name such as `s3://bucket/a.npz`, read at once; bytes;
+            or an object with `read()`, read at once.
         limit: most bytes that one array may expand to, by default 4 GiB, because a small file can claim more than any memory.
 
     Returns:
@@ -59,7 +61,11 @@ class Npz(Mapping[str, "Array"]):
         self._file: io.FileIO | None = None
         self._limit = limit
         self._about = ""
-        if isinstance(src, (str, os.PathLike)):
+        if is_stored(src):
+            view, self._about = stored("load_npz", src)
+            self._bytes: Bytes | File = Bytes(view)
+            directory: Any = Seekable(view)
+        elif isinstance(src, (str, os.PathLike)):
             self._about = repr(os.fsdecode(src))
             self._file, kind = opened(src)
             if kind:  # zipfile would read an endless one to its end
@@ -67,12 +73,11 @@ class Npz(Mapping[str, "Array"]):
                 raise MediaError(
                     f"headrace: load_npz: {self._about} is not a regular file but a {kind}: give the bytes of an archive", key=self._key
                 )
-            self._bytes: Bytes | File = File(self._file)
-            directory: Any = self._file
+            self._bytes = File(self._file)
+            directory = self._file
         else:
-            view = view_of(src)
-            if view is None:
-                view = memoryview(all_of("load_npz", src))
+            in_memory = view_of(src)
+            view = memoryview(all_of("load_npz", src)) if in_memory is None else in_memory
             self._bytes = Bytes(view)
             directory = Seekable(view)
         try:

@@ -23,6 +23,7 @@ from .._client.engine import Connection
 from .._client.memory import sweep
 from .._client.session import warn
 from .._client.slots import Slots
+from .._recipe.defaults import said
 from ..errors import EngineFailed, HeadraceError, MemoryRefused, ProtocolError
 
 _SMALL = 64 << 10  # bytes of a result that is copied rather than leased
@@ -67,7 +68,13 @@ class TaskSession:
         self._filled = 0  # bytes that the inbox has
         fork.share(self)
         begin = _begin(connection)
+        functions = said("credentials")
         try:
+            if functions is not None:
+                from .._client.giver import Giver
+
+                self._giver = Giver(functions)
+                self._giver.give(self.channel)
             self.channel.send_descriptor(frames.IO, self._inbox, json.dumps(begin).encode())
         except OSError:
             pass  # the engine has just ended; what waits for it will find out

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import MediaError, WrongType, opened, reading
 from .bytes_of import bad, view_of
+from .stored import is_stored, stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,7 +32,8 @@ def iter_tar(src: Path | bytes | bytearray | memoryview | Array | Readable) -> I
     even `../`: don't write to them. For a compressed archive use `iter_tar(gzip.open("a.tgz"))`.
 
     Args:
-        src: a path; bytes; or an object with `read(n)`, read forwards from its current position.
+        src: a path; a name such as `s3://bucket/a.tar`, which is read as a whole first; bytes; or an object with `read(n)`, read
+            forwards from its current position.
 
     Yields:
         Name and content: for bytes in memory a memoryview that keeps them alive, else new bytes.
@@ -40,6 +42,8 @@ def iter_tar(src: Path | bytes | bytearray | memoryview | Array | Readable) -> I
         MediaError: if the file is invalid, damaged or truncated, once iteration gets there.
         OSError: if the file cannot be read.
     """
+    if is_stored(src):
+        return _of_object(src)
     if isinstance(src, (str, os.PathLike)):
         return _of_path(src)
     view = view_of(src)
@@ -59,22 +63,27 @@ def _of_path(src: Any) -> Iterator[tuple[str, bytes]]:
         yield from _of_stream(file.read, about)
 
 
-def _of_memory(data: Any, view: memoryview) -> Iterator[tuple[str, memoryview]]:
+def _of_object(src: Any) -> Iterator[tuple[str, memoryview]]:
+    view, about = stored("iter_tar", src)
+    yield from _of_memory(view, view, about)
+
+
+def _of_memory(data: Any, view: memoryview, about: str = "") -> Iterator[tuple[str, memoryview]]:
     at, end = 0, len(view)
     said = _Said()
     while at < end:
-        entry = said.entry(bytes(data[at : at + _BLOCK]), at, "")
+        entry = said.entry(bytes(data[at : at + _BLOCK]), at, about)
         if entry is None:
             return
         name, size, kind = entry
         begin = at + _BLOCK
         at = begin + (size + 511 & -_BLOCK)
         if begin + size > end:
-            raise _short(name, size, end - begin, begin - _BLOCK, "")
+            raise _short(name, size, end - begin, begin - _BLOCK, about)
         if kind in _FILES:
             yield name, view[begin : begin + size]
         else:
-            said.take(kind, view[begin : begin + size], begin - _BLOCK, "")
+            said.take(kind, view[begin : begin + size], begin - _BLOCK, about)
 
 
 def _of_stream(read: Callable[[int], bytes], about: str) -> Iterator[tuple[str, bytes]]:

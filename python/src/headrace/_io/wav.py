@@ -13,6 +13,7 @@ import numpy
 
 from .audio import number_of
 from .bytes_of import Bytes, File, all_of, bad, regular, view_of
+from .stored import is_stored, stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +53,8 @@ def load_wav(
         samples, rate = hr.io.load_wav("talk.wav", start=90.0, duration=10.0)
 
     Args:
-        src: a path, read only in the window; bytes; or an object with `read()`, read at once.
+        src: a path, read only in the window; a name such as `s3://bucket/a.wav`, read at once; bytes; or an object with `read()`, read
+            at once.
         start: the second where the window begins.
         duration: length of the window in seconds, cut off at the recording's end; by default all that follows.
 
@@ -69,6 +71,9 @@ def load_wav(
     seconds = None if duration is None else number_of("duration", duration)
     if type(src) is bytes:
         return _window(Bytes(memoryview(src)), "", begin, seconds)
+    if is_stored(src):
+        view, about = stored("load_wav", src)
+        return _window(Bytes(view), about, begin, seconds)
     if isinstance(src, (str, os.PathLike)):
         with regular("load_wav", src) as (file, about):
             return _window(File(file), about, begin, seconds)

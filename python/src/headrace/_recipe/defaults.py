@@ -66,6 +66,11 @@ def settings(given: dict[str, Any], own: dict[str, Any]) -> tuple[dict[str, Any]
     return config, every, _said.get("hooks", ())
 
 
+def said(name: str) -> Any:
+    """What this process says of an argument of `loader()`; None: nothing."""
+    return _said.get(name)
+
+
 def change(given: dict[str, Any], names: list[str]) -> dict[str, Any]:
     """Set defaults, and return the previous ones of the same names."""
     for name in given:
