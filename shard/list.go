@@ -167,11 +167,24 @@ func isShard(name string) bool {
 	return bySuffix(name) != nil && !strings.ContainsAny(name, "*?[") && !slices.Contains(describing(), path.Base(name))
 }
 
-func (l *lister) add(p place, t *store.Table) {
-	for i := range t.Len() {
-		l.all = append(l.all, listed{in: p.in, path: t.Path(i), key: p.scheme + t.Key(i)})
+// isManifest tells whether the file is what "headrace run --out" writes beside shards. Of
+// a file of this name by another program, such as a table, its beginning decides.
+func (l *lister) isManifest(p place, t *store.Table, i int) bool {
+	key := path.Base(t.Key(i))
+	if t.Len() == 1 || key != "manifest.json" && !strings.HasSuffix(key, ".manifest.json") {
+		return false
 	}
+	f, err := open(l.ctx, p.in, t.Path(i), p.scheme+t.Key(i))
+	if err != nil {
+		return false // the error is that of the shard
+	}
+	defer f.Close()
+	head := make([]byte, len(manifestHead))
+	_, err = f.ReadAt(head, 0)
+	return err == nil && string(head) == manifestHead
 }
+
+const manifestHead = "{\n \"headrace_export\""
 
 // matched adds what a pattern has, but for indices that other programs have put beside
 // the shards, as train-0.idx is beside train-0.tar: they are no shards.
@@ -189,6 +202,9 @@ func (l *lister) matched(p place, t *store.Table) {
 	}
 	for i := range t.Len() {
 		key := t.Key(i)
+		if l.isManifest(p, t, i) {
+			continue
+		}
 		if !isIndex(key) || !shards[strings.TrimSuffix(key, path.Ext(key))] {
 			l.all = append(l.all, listed{in: p.in, path: t.Path(i), key: p.scheme + key})
 		}
@@ -216,21 +232,26 @@ func (l *lister) folder(p place, name string) error {
 	}
 
 	first := map[string]string{} // of each format
+	var found []listed
 	for i := range t.Len() {
+		if l.isManifest(p, t, i) {
+			continue
+		}
+		found = append(found, listed{in: p.in, path: t.Path(i), key: p.scheme + t.Key(i)})
 		if f := bySuffix(t.Key(i)); f != nil && first[f.Name()] == "" {
 			first[f.Name()] = path.Base(t.Key(i))
 		}
 	}
 	if len(first) > 1 && l.format == "" {
-		var found []string
+		var formats []string
 		for format, of := range first {
-			found = append(found, fmt.Sprintf("%s (%s)", format, of))
+			formats = append(formats, fmt.Sprintf("%s (%s)", format, of))
 		}
-		slices.Sort(found)
+		slices.Sort(formats)
 		return fmt.Errorf("%w: the folder %q has files of several formats, %s: choose one with a pattern such as %q",
-			ErrUnsupported, name, words.List(found), path.Join(name, "*"+path.Ext(first[slices.Sorted(keys(first))[0]])))
+			ErrUnsupported, name, words.List(formats), path.Join(name, "*"+path.Ext(first[slices.Sorted(keys(first))[0]])))
 	}
-	l.add(p, t)
+	l.all = append(l.all, found...)
 	return nil
 }
 

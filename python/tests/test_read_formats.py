@@ -2,12 +2,14 @@
 
 import base64
 import json
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import headrace as hr
+from headrace._client.program import find_program
 
 SHARDS = Path(__file__).parents[2] / "shard"
 
@@ -55,3 +57,23 @@ def test_samples_are_what_their_writers_read(name):
             else:
                 dtype = other[of]["type"].partition(" ")[0]
                 assert np.asarray(one[field], dtype).tobytes() == data
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "jsonl", "tar"])
+def test_a_folder_that_run_wrote(kind, tmp_path, monkeypatch):
+    """The manifest beside its files is no shard. A table that another program calls so is one."""
+    monkeypatch.chdir(tmp_path)
+    Path("in.jsonl").write_text('{"n": 3}\n{"n": 4}\n')
+    Path("r.yaml").write_text("headrace: 1\nsteps:\n  - read: {from: in.jsonl, fields: [n]}\n  - batch: {size: 1}\n")
+    for out in (f"{kind}:out/%05d.{kind}", f"{kind}:named/train-%05d.{kind}"):
+        subprocess.run([find_program(), "run", "r.yaml", "--quiet", "--out", out], check=True)
+    assert [p.name for p in Path("named").glob("*manifest*")] == ["train.manifest.json"]
+    for name in ("out", "out/*", "named", "named/*"):
+        with hr.read(name).loader(epochs=1) as loader:
+            assert len(loader) == 2
+            assert kind == "tar" or [s["n"] for s in loader] == [3, 4]
+    Path("other").mkdir()
+    for name in ("a.jsonl", "manifest.json"):
+        Path("other", name).write_text('{"n": 5}\n')
+    with hr.read("other").loader(epochs=1) as loader:
+        assert [s["n"] for s in loader] == [5, 5]
