@@ -3,7 +3,9 @@ package node_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -249,6 +251,48 @@ func TestOnceFails(t *testing.T) {
 	}
 	if err := <-err; err != failed {
 		t.Error(err)
+	}
+}
+
+// TestOnceFailsAgain: one of those who wait does it again, and what comes of that is for
+// all.
+func TestOnceFailsAgain(t *testing.T) {
+	here(t)
+	var done atomic.Int32
+	var all sync.WaitGroup
+	errs := make([]error, 8)
+	failed := fmt.Errorf("it is %w", fs.ErrPermission)
+	for i := range errs {
+		all.Go(func() {
+			errs[i] = node.Once(t.Context(), "x", &work{takes: 500 * time.Millisecond, fails: failed, done: &done})
+		})
+	}
+	all.Wait()
+	others := 0
+	for _, err := range errs {
+		if other := (*node.OtherError)(nil); errors.As(err, &other) {
+			others++
+		}
+		if !errors.Is(err, fs.ErrPermission) || err.Error() != failed.Error() {
+			t.Error(err)
+		}
+	}
+	if done.Load() != 2 || others != 6 {
+		t.Errorf("done %d times, and %d took the outcome of others", done.Load(), others)
+	}
+	if w := (&work{done: &done}); node.Once(t.Context(), "x", w) != nil || w.text != "done" {
+		t.Errorf("later it is not done again: %q", w.text)
+	}
+}
+
+// TestOnceIsCancelled: a process that ends says nothing of the work.
+func TestOnceIsCancelled(t *testing.T) {
+	here(t)
+	var done atomic.Int32
+	go node.Once(t.Context(), "x", &work{takes: 100 * time.Millisecond, fails: context.Canceled, done: &done})
+	time.Sleep(50 * time.Millisecond)
+	if w := (&work{done: &done}); node.Once(t.Context(), "x", w) != nil || w.text != "done" || done.Load() != 2 {
+		t.Errorf("%q, done %d times", w.text, done.Load())
 	}
 }
 

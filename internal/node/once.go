@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 
@@ -24,7 +26,9 @@ type Work interface {
 }
 
 // Once does some work, or hears of it if another process of the node is doing it just
-// now. If that one fails or dies, it is done here.
+// now. If that one dies, or fails, one of those that wait does it again, once more: if it
+// fails again, that is the outcome for all, as it is an [OtherError]. Eight ranks wait for
+// a service that is gone no longer than two would.
 //
 // Only work in progress is waited for. Earlier results are not used, as the world may
 // have changed since.
@@ -34,18 +38,33 @@ func Once(ctx context.Context, name string, work Work) error {
 		return work.Do()
 	}
 	path := f.file(turns, name)
-	for {
+	for again := false; ; {
 		l, err := openLocked(path, unix.O_CREAT)
 		if err != nil {
 			return work.Do() // a full disk must not end a run
 		}
 		done, err := l.once(ctx, path, work)
 		l.close()
-		if done || err != nil {
+		var failed *OtherError
+		if done || err != nil && (again || !errors.As(err, &failed)) {
 			return err
 		}
+		again = err != nil
 	}
 }
+
+// OtherError is that of work that failed in another process, and again when it was done
+// once more. Its text is the other's.
+type OtherError struct {
+	text string
+	is   error
+}
+
+func (e *OtherError) Error() string { return e.text }
+func (e *OtherError) Unwrap() error { return e.is }
+
+// told are errors that callers ask for, by how they are told.
+var told = map[byte]error{'n': fs.ErrNotExist, 'p': fs.ErrPermission, '-': nil}
 
 // Bytes with locks.
 const (
@@ -78,7 +97,7 @@ func (l locked) once(ctx context.Context, path string, work Work) (done bool, er
 		case err != nil:
 			return true, work.Do()
 		case free:
-			return l.hear(work), nil
+			return l.hear(work)
 		}
 	}
 }
@@ -86,27 +105,45 @@ func (l locked) once(ctx context.Context, path string, work Work) (done bool, er
 // do does the work, and tells the others of it.
 func (l locked) do(path string, work Work) error {
 	defer os.Remove(path) // later processes begin again
-	if err := work.Do(); err != nil {
-		return err
-	}
+	failed := work.Do()
 	if nobody, err := l.isFree(first, last); err != nil || nobody {
-		return nil
+		return failed
 	}
 	// A mark at the end says that it is whole. If there is no room, they do it
 	// themselves.
 	f := l.file(path)
 	defer f.Close()
 	w := bufio.NewWriterSize(f, 1<<20)
-	if err := work.Tell(w); err == nil && w.Flush() == nil {
-		f.WriteString(mark)
+	switch {
+	case errors.Is(failed, context.Canceled), errors.Is(failed, context.DeadlineExceeded):
+		// This process ends. It says nothing of the work.
+	case failed != nil:
+		fmt.Fprintf(f, "%c%s%s", kindOf(failed), failed, markFailed)
+	default:
+		if err := work.Tell(w); err == nil && w.Flush() == nil {
+			f.WriteString(mark)
+		}
 	}
-	return nil
+	return failed
 }
 
-const mark = "whole"
+func kindOf(failed error) byte {
+	for kind, is := range told {
+		if is != nil && errors.Is(failed, is) {
+			return kind
+		}
+	}
+	return '-'
+}
+
+// Marks are equally long.
+const (
+	mark       = "whole"
+	markFailed = "error"
+)
 
 // hear reads what another process told, and returns whether there is all of it.
-func (l locked) hear(work Work) bool {
+func (l locked) hear(work Work) (done bool, err error) {
 	f := l.file("")
 	defer f.Close()
 	size, err := f.Seek(0, io.SeekEnd)
@@ -114,8 +151,16 @@ func (l locked) hear(work Work) bool {
 	if err == nil && size >= int64(len(mark)) {
 		_, err = f.ReadAt(end, size-int64(len(mark)))
 	}
-	if err != nil || string(end) != mark {
-		return false
+	content := bufio.NewReaderSize(io.NewSectionReader(f, 0, size-int64(len(mark))), 1<<20)
+	switch {
+	case err != nil:
+	case string(end) == markFailed:
+		text, err := io.ReadAll(io.LimitReader(content, 1<<20))
+		if err == nil && len(text) > 0 {
+			return false, &OtherError{string(text[1:]), told[text[0]]}
+		}
+	case string(end) == mark:
+		return work.Hear(content) == nil, nil
 	}
-	return work.Hear(bufio.NewReaderSize(io.NewSectionReader(f, 0, size-int64(len(mark))), 1<<20)) == nil
+	return false, nil
 }
