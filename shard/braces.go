@@ -9,6 +9,10 @@ import (
 // mostNames bounds what one pattern can mean.
 const mostNames = 1 << 22
 
+// Expand returns the shards that a name with braces stands for, in the order in which
+// they are read; of another name, itself.
+func Expand(name string) ([]string, error) { return expand(name) }
+
 // expand returns the names that braces stand for, in the order that shells give them:
 // "a-{000..002}.tar" is three, "{train,val}.tar" two. Braces that mean nothing stay.
 func expand(pattern string) ([]string, error) {

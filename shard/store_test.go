@@ -75,6 +75,21 @@ func TestShardsOfAStore(t *testing.T) {
 	if got := read(t, whole, columns...); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("the store's root gives %s", got)
 	}
+	// A folder of a store may be without a name.
+	if err := m.PutAll("bucket/far//set/", os.DirFS(root)); err != nil {
+		t.Fatal(err)
+	}
+	far := strings.TrimSuffix(folder, "set") + "far/"
+	for _, from := range []string{"/set/train-{000..002}.tar", "/set/*.tar", "/*/*.tar", "/set", "/**/*.tar"} {
+		d := open(t, root, far+from, shard.Options{})
+		if got := read(t, d, columns...); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s%s gives %s", far, from, got)
+		}
+		if name, _ := d.Place(30); name != far+"/set/train-001.tar" {
+			t.Errorf("sample 30 is in %s", name)
+		}
+	}
+
 	one := open(t, root, folder+"/train-001.tar", shard.Options{})
 	if got := read(t, one, columns...); fmt.Sprint(got) != fmt.Sprint(want[30:31]) {
 		t.Errorf("one shard gives %s", got)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/headrace/headrace/internal/doctor"
 	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/shard"
 )
 
 func doctorCommand() *cobra.Command {
@@ -20,8 +21,8 @@ func doctorCommand() *cobra.Command {
 			`limits, shared memory, and what
 decodes and writes each format. It really decodes images and shares memory, with the loaders' own code.
 
-With the name of an object or a folder of a store, such as s3://bucket/train, or a pattern, examine that instead: where it is, whose
-credentials are used, and whether it can be listed and read.
+With the name of an object or a folder of a store, such as s3://bucket/train, a pattern or braces, examine that instead: where it is,
+whose credentials are used, and whether it can be listed and read.
 
 Each line is a fact: ✓ all is well, ! could be better, ✗ missing or not working; after ! and ✗ comes what to do. The exit code is 1 if
 Headrace cannot run at all, or the name cannot be read.`,
@@ -33,7 +34,11 @@ Headrace cannot run at all, or the name cannot be read.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			var report doctor.Report
 			if len(args) > 0 {
-				report = doctor.Store(c.Context(), args[0])
+				names, err := shard.Expand(args[0])
+				if err != nil {
+					return err
+				}
+				report = doctor.Store(c.Context(), names...)
 			} else {
 				m := doctor.Here()
 				m.AVIF, m.TIFF, m.FFmpeg, m.FLAC, m.Decode = openAVIF, openTIFF, openFFmpeg, libFLAC, decodeRecording

@@ -267,6 +267,7 @@ func TestCommandsOnAStore(t *testing.T) {
 		"convert toy://r.yaml --to json":             `"toy://class*/*.jpg"`,
 		"check toy://r.yaml":                         "",
 		"list toy://class0/*.jpg":                    `"toy://class0/000.jpg"`,
+		"doctor toy://out/new/train-{000..002}.tar":  "the last of 3 names",
 	} {
 		if out, err := command(t, strings.Fields(line)...); err != nil || !strings.Contains(out, want) {
 			t.Errorf("%s: %s, %v", line, out, err)
@@ -274,6 +275,10 @@ func TestCommandsOnAStore(t *testing.T) {
 	}
 	if !bytes.HasPrefix(s.objects["sheet.png"], []byte("\x89PNG")) || len(s.names("out/new/_headrace/")) != 1 {
 		t.Errorf("there are %q", s.names(""))
+	}
+
+	if out, err := command(t, "doctor", "toy://out/new/train-{000..003}.tar"); err == nil || !strings.Contains(out, "toy://out/new/train-003.tar") {
+		t.Errorf("a shard is missing: %s, %v", out, err)
 	}
 
 	// The index beside the shards is found by those who have none.

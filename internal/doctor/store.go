@@ -16,13 +16,32 @@ import (
 const firstBytes = 64 << 10
 
 // Store examines whether the objects of a name can be listed and read: an object, or a
-// folder, of a store or of this machine, or the first that a pattern finds.
-func Store(ctx context.Context, name string) Report {
+// folder, of a store or of this machine, or the first that a pattern finds. Of several
+// names, such as braces stand for, the first is read, and the last looked at.
+func Store(ctx context.Context, names ...string) Report {
 	e := examiner{report: Report{Build: version.Here(), Usable: true}}
+	e.object(ctx, names[0])
+	if last := len(names) - 1; last > 0 && e.report.Usable {
+		o, took, err := timed(func() (store.Object, error) {
+			in, object, err := store.Of(names[last])
+			if err != nil {
+				return store.Object{}, err
+			}
+			return in.Stat(ctx, object)
+		})
+		if err != nil {
+			err = fmt.Errorf("%s: %w", store.Shown(names[last]), err)
+		}
+		e.reach("last", fmt.Sprintf("the last of %d names: %d bytes, version %s", len(names), o.Size, o.Version), err, took)
+	}
+	return e.report
+}
+
+func (e *examiner) object(ctx context.Context, name string) {
 	in, object, err := store.Of(name)
 	if err != nil {
 		e.reach("name", "", err, 0)
-		return e.report
+		return
 	}
 	if t, ok := in.(store.Telling); ok {
 		for _, f := range t.Tell(ctx, object) {
@@ -46,12 +65,11 @@ func Store(ctx context.Context, name string) Report {
 		e.reach("object", fmt.Sprintf("%d bytes, version %s", o.Size, o.Version), err, took)
 	}
 	if err != nil {
-		return e.report
+		return
 	}
 	n := min(o.Size, firstBytes)
 	_, took, err = timed(func() (store.Object, error) { return o, in.ReadAt(ctx, o, make([]byte, n), 0) })
 	e.reach("reading", fmt.Sprintf("the first %d bytes", n), err, took)
-	return e.report
 }
 
 // reach adds what came of a request.
