@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"context"
 	"slices"
 	"sort"
 
@@ -20,32 +21,54 @@ func (r *Reader) Blocks(least int64) (starts []int64, err error) {
 		return nil, nil
 	}
 
+	// Of a billion rows, an index is gone through here for the first time, and checked.
+	all := make([]blocksOf, len(r.d.shards))
+	err = each(context.Background(), len(all), 0, 1, func(n int) (err error) {
+		all[n], err = r.blocksOf(n, max(1, least))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
 	packed := false
 	before := int64(0) // samples of the shards before
-	for n := range r.d.shards {
-		k := neighbours{least: max(1, least)}
-		if k.s, err = r.d.segment(n); err != nil {
-			return nil, err
-		}
-		if k.field, err = r.largest(n, k.s); err != nil {
-			return nil, err
-		}
-		samples := int64(k.s.Len())
-		for in := int64(0); in < samples; {
+	for _, b := range all {
+		for _, in := range b.starts {
 			starts = append(starts, before+in)
-			end, together, err := k.end(in)
-			if err != nil {
-				return nil, &Error{Shard: r.d.shards[n].key, At: -1, Err: err}
-			}
-			in, packed = end, packed || together
 		}
-		before += samples
+		before, packed = before+b.samples, packed || b.packed
 	}
-
 	if !packed {
 		return nil, nil
 	}
 	return starts, nil
+}
+
+// blocksOf are those of one shard, from its first sample on.
+type blocksOf struct {
+	starts  []int64
+	samples int64
+	packed  bool // some sample is unpacked
+}
+
+func (r *Reader) blocksOf(shard int, least int64) (b blocksOf, err error) {
+	k := neighbours{least: least}
+	if k.s, err = r.d.segment(shard); err != nil {
+		return b, err
+	}
+	if k.field, err = r.largest(shard, k.s); err != nil {
+		return b, err
+	}
+	b.samples = int64(k.s.Len())
+	for in := int64(0); in < b.samples; {
+		b.starts = append(b.starts, in)
+		end, together, err := k.end(in)
+		if err != nil {
+			return b, &Error{Shard: r.d.shards[shard].key, At: -1, Err: err}
+		}
+		in, b.packed = end, b.packed || together
+	}
+	return b, nil
 }
 
 // largest is the part that most bytes are read of; -1: none is.
