@@ -44,7 +44,7 @@ func (r *Reader) Blocks(least int64) (starts []int64, err error) {
 	return starts, nil
 }
 
-// blocksOf are those of one shard, from its first sample on.
+// blocksOf has the blocks of one shard, counted from its first sample.
 type blocksOf struct {
 	starts  []int64
 	samples int64

@@ -277,7 +277,8 @@ func TestCommandsOnAStore(t *testing.T) {
 		t.Errorf("there are %q", s.names(""))
 	}
 
-	if out, err := command(t, "doctor", "toy://out/new/train-{000..003}.tar"); err == nil || !strings.Contains(out, "toy://out/new/train-003.tar") {
+	out, err = command(t, "doctor", "toy://out/new/train-{000..003}.tar")
+	if err == nil || !strings.Contains(out, "toy://out/new/train-003.tar") {
 		t.Errorf("a shard is missing: %s, %v", out, err)
 	}
 

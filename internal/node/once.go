@@ -26,9 +26,9 @@ type Work interface {
 }
 
 // Once does some work, or hears of it if another process of the node is doing it just
-// now. If that one dies, or fails, one of those that wait does it again, once more: if it
-// fails again, that is the outcome for all, as it is an [OtherError]. Eight ranks wait for
-// a service that is gone no longer than two would.
+// now. If that one dies or fails, one of those that wait does it once more. If it fails
+// again, that is the outcome for all: the others return an [OtherError]. So eight ranks
+// wait for a service that is gone no longer than two would.
 //
 // Only work in progress is waited for. Earlier results are not used, as the world may
 // have changed since.
@@ -53,8 +53,8 @@ func Once(ctx context.Context, name string, work Work) error {
 	}
 }
 
-// OtherError is that of work that failed in another process, and again when it was done
-// once more. Its text is the other's.
+// OtherError says that work failed in another process, and again when it was done once
+// more. Its text is the other's.
 type OtherError struct {
 	text string
 	is   error
@@ -63,7 +63,7 @@ type OtherError struct {
 func (e *OtherError) Error() string { return e.text }
 func (e *OtherError) Unwrap() error { return e.is }
 
-// told are errors that callers ask for, by how they are told.
+// told has the errors that callers ask for, by a byte that tells of them.
 var told = map[byte]error{'n': fs.ErrNotExist, 'p': fs.ErrPermission, '-': nil}
 
 // Bytes with locks.

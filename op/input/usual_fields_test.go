@@ -45,7 +45,8 @@ func TestFieldsThatNotAllSamplesHave(t *testing.T) {
 				t.Errorf("%s, want %s", lines[i], want)
 			}
 		}
-		if _, err := complete(fields, map[string]gap{"age": c.gap}, strings.Compare, false); strings.Contains(err.Error(), "leave out samples") {
+		_, err = complete(fields, map[string]gap{"age": c.gap}, strings.Compare, false)
+		if strings.Contains(err.Error(), "leave out samples") {
 			t.Errorf("bad samples end the run, and yet: %v", err)
 		}
 	}

@@ -61,7 +61,7 @@ def test_samples_are_what_their_writers_read(name):
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "jsonl", "tar"])
 def test_a_folder_that_run_wrote(kind, tmp_path, monkeypatch):
-    """The manifest beside its files is no shard. A table that another program calls so is one."""
+    """The manifest beside its files is left out. A table that another program calls so is read."""
     monkeypatch.chdir(tmp_path)
     Path("in.jsonl").write_text('{"n": 3}\n{"n": 4}\n')
     Path("r.yaml").write_text("headrace: 1\nsteps:\n  - read: {from: in.jsonl, fields: [n]}\n  - batch: {size: 1}\n")
