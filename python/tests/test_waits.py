@@ -44,7 +44,7 @@ def timed(loop, body: float) -> tuple[float, float, float]:
         took = perf_counter() - asked
         if first is None:
             first, begun = took, perf_counter()
-        else:
+        elif batch is not None:  # the last call also asks for statistics, which is no wait for data
             waits += took
         if batch is None:
             return first, waits, perf_counter() - begun
