@@ -125,8 +125,8 @@ func ErrorRate(r float64) MaxErrors { return recipe.ErrorRate(r) }
 // maxWorkers is the number of cells on the crash page (docs/protocol.md).
 const maxWorkers = 256
 
-// mostParts is far beyond what any array of jobs has.
-const mostParts = 1 << 20
+// MostParts is the largest Config.Parts, far beyond what any array of jobs has.
+const MostParts = 1 << 20
 
 // mostStallAfter is a year.
 const mostStallAfter = 365 * 24 * 3600
@@ -148,7 +148,7 @@ func (c Config) Check() error {
 	refuse(c.Rank < 0 || c.Rank >= max(1, c.WorldSize), "rank is %d: must be from 0 to %d, because world_size is %d",
 		c.Rank, c.WorldSize-1, c.WorldSize)
 	refuse(c.LocalWorldSize < 1, "local_world_size is %d: must be at least 1", c.LocalWorldSize)
-	refuse(c.Parts < 0 || c.Parts > mostParts, "parts is %d: must be from 1 to %d", c.Parts, mostParts)
+	refuse(c.Parts < 0 || c.Parts > MostParts, "parts is %d: must be from 1 to %d", c.Parts, MostParts)
 	refuse(c.Part < 0 || c.Part >= max(1, c.Parts), "part is %d: must be from 0 to %d, because parts is %d",
 		c.Part, max(1, c.Parts)-1, c.Parts)
 	refuse(c.Parts > 1 && c.WorldSize > 1, "parts is %d and world_size %d: a part is one run's; use only one of them", c.Parts, c.WorldSize)

@@ -127,10 +127,15 @@ func summary(t export.Target, m export.Manifest) string {
 	}
 	text := fmt.Sprintf("Wrote %s, %s in %s: %s", words.Plural(m.Samples, "sample"), bytesize.Text(m.Bytes()),
 		words.Plural(int64(len(m.Files)), "file"), where)
-	if lost := m.Lost(); lost > 0 {
+	return text + failed(m.Lost(), m.Replaced())
+}
+
+// failed says how many samples were lost and replaced, after what else is to be said.
+func failed(lost, replaced int64) (text string) {
+	if lost > 0 {
 		text += fmt.Sprintf("; %s lost", words.Thousands(lost))
 	}
-	if replaced := m.Replaced(); replaced > 0 {
+	if replaced > 0 {
 		text += fmt.Sprintf("; %s replaced", words.Thousands(replaced))
 	}
 	return text

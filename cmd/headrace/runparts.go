@@ -42,12 +42,6 @@ func (o *runOptions) checkParts(ctx context.Context) error {
 	}
 	text := fmt.Sprintf("All %s of %v are whole: %s, %s in %s", words.Plural(int64(whole.Parts), "part"), o.out.target,
 		words.Plural(whole.Samples, "sample"), bytesize.Text(whole.Bytes), words.Plural(int64(whole.Files), "file"))
-	if whole.Lost > 0 {
-		text += fmt.Sprintf("; %s lost", words.Thousands(whole.Lost))
-	}
-	if whole.Replaced > 0 {
-		text += fmt.Sprintf("; %s replaced", words.Thousands(whole.Replaced))
-	}
-	_, err = io.WriteString(o.stdout, text+"\n")
+	_, err = io.WriteString(o.stdout, text+failed(whole.Lost, whole.Replaced)+"\n")
 	return err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -154,13 +155,7 @@ func (e *outputError) Unwrap() error { return e.error }
 func (w *walk) interrupted() error {
 	text := fmt.Sprintf("interrupted in epoch %d of %d, after %s in %s", w.now.epoch+1, w.epochs,
 		words.Plural(w.now.total, "sample"), words.Plural(w.now.totalBatches, "batch"))
-	if w.now.totalLost > 0 {
-		text += fmt.Sprintf("; %s lost", words.Thousands(w.now.totalLost))
-	}
-	if w.now.replaced > 0 {
-		text += fmt.Sprintf("; %s replaced", words.Thousands(w.now.replaced))
-	}
-	return &codeError{exitInterrupted, fmt.Errorf("%s", text)}
+	return &codeError{exitInterrupted, errors.New(text + failed(w.now.totalLost, w.now.replaced))}
 }
 
 // explained says of an error what it leaves of the files.

@@ -30,6 +30,15 @@ type away struct {
 
 // openAway begins to write to a store.
 func openAway(name string) (*away, error) {
+	a, err := awayIn(name)
+	if err == nil {
+		a.local, err = os.MkdirTemp("", "headrace-out-")
+	}
+	return a, err
+}
+
+// awayIn finds a folder of a store, into which nothing is written yet.
+func awayIn(name string) (*away, error) {
 	w, folder, err := store.WriterOf(name)
 	if err != nil {
 		return nil, err
@@ -37,11 +46,7 @@ func openAway(name string) (*away, error) {
 	if folder != "" && !strings.HasSuffix(folder, "/") {
 		folder += "/"
 	}
-	local, err := os.MkdirTemp("", "headrace-out-")
-	if err != nil {
-		return nil, err
-	}
-	return &away{in: w, folder: folder, shown: store.Shown(name), local: local, journal: store.IfAbsent,
+	return &away{in: w, folder: folder, shown: store.Shown(name), journal: store.IfAbsent,
 		sent: map[string]bool{}, parts: map[string]bool{}}, nil
 }
 

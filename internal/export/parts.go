@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/store"
 )
 
@@ -20,16 +21,13 @@ import (
 // own on any machine. The zero Part is the whole.
 type Part struct{ Index, Of int }
 
-// mostParts is far beyond what any array of jobs has.
-const mostParts = 1 << 20
-
 // ParsePart reads i/n, such as 3/16, which counts from 0.
 func ParsePart(text string) (p Part, err error) {
 	index, of, ok := strings.Cut(text, "/")
 	if p.Index, err = strconv.Atoi(index); err == nil && ok {
 		p.Of, err = strconv.Atoi(of)
 	}
-	known := err == nil && ok && p.Of <= mostParts
+	known := err == nil && ok && p.Of <= headrace.MostParts
 	if !known || p.Index < 0 || p.Index >= p.Of {
 		return Part{}, fmt.Errorf("%q: must be i/n, such as 0/16 for the first of 16 parts and 15/16 for the last", text)
 	}
@@ -185,11 +183,10 @@ func openParts(ctx context.Context, t Target) (*written, error) {
 	if _, _, ok := store.Scheme(dir); !ok {
 		return localParts(t, dir)
 	}
-	a, err := openAway(dir)
+	a, err := awayIn(dir)
 	if err != nil {
 		return nil, err
 	}
-	a.close() // nothing is made here
 
 	w := &written{target: t, shown: a.shown, sizes: map[string]int64{}}
 	objects := map[string]store.Object{}

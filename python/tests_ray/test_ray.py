@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import threading
 import time
 
 import numpy as np
@@ -57,6 +58,11 @@ def images(root):
 def slow(image):
     time.sleep(0.02)
     return 255 - image
+
+
+def stuck(image):
+    time.sleep(60)
+    return image
 
 
 def digest(batch) -> str:
@@ -141,6 +147,27 @@ def test_batches_are_the_loops_own(cluster, photographs):
         image, label = next(iter(loader))
     image[:] = 0
     assert label.tolist() == batches[0]["label"].tolist()
+
+
+def test_a_loader_is_closed_while_another_thread_waits(cluster, photographs):
+    pipeline = images(photographs).map(stuck, fields="image", gives={"image": ("uint8", (16, 16, 3))}).batch(2)
+    loader = pipeline.loader(epochs=1, feeders=hr.ray.feeders(1, local=False))
+    raised: list[BaseException] = []
+
+    def wait():
+        try:
+            next(iter(loader))
+        except BaseException as error:
+            raised.append(error)
+
+    waits = threading.Thread(target=wait)
+    waits.start()
+    time.sleep(0.5)
+    began = time.monotonic()
+    loader.close()
+    waits.join(10)
+    assert [type(error) for error in raised] == [hr.errors.LoaderClosed]
+    assert time.monotonic() - began < 10
 
 
 def test_an_actor_that_dies_loses_nothing(cluster, photographs):

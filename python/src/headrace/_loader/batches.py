@@ -97,18 +97,7 @@ class Batches:
             run.frontier = hand.frontier  # another thread is about to return it
         run.inside = True
         try:
-            told = False
-            while True:
-                session = self._stream(loop)
-                frame = session.channel.peek()
-                if frame is None:
-                    told = self._wait(session, told, deadline)
-                elif run.agreement is not None and not run.agreement.left and self._ends(loop, session, frame, deadline):
-                    continue
-                elif frame[0] == frames.BATCH and frame[1] == session.stream:
-                    return self._deliver(session, frame, told)
-                else:
-                    self._other(loop, session, frame)
+            return self._await(loop, deadline)
         except HeadraceError:
             if run.agreement is not None and run.failure is not None:
                 run.agreement.fail()
@@ -117,6 +106,21 @@ class Batches:
             run.inside = False
             if run.refused is LoaderClosed:  # by a signal handler or another thread, which has left the rest to this one
                 run.finish()
+
+    def _await(self, loop: Loop, deadline: Deadline | None) -> Hand:
+        """Wait for the next batch, and take it."""
+        agreement, told = self.run.agreement, False
+        while True:
+            session = self._stream(loop)
+            frame = session.channel.peek()
+            if frame is None:
+                told = self._wait(session, told, deadline)
+            elif agreement is not None and not agreement.left and self._ends(loop, session, frame, deadline):
+                continue
+            elif frame[0] == frames.BATCH and frame[1] == session.stream:
+                return self._deliver(session, frame, told)
+            else:
+                self._other(loop, session, frame)
 
     def _ends(self, loop: Loop, session: Session, frame: tuple[int, int, bytearray, int, int], deadline: Deadline | None) -> bool:
         """Agree with the other ranks, if this frame decides what this one has. Whether the epoch ends here, though this rank has more."""
@@ -180,6 +184,18 @@ class Batches:
             raise LoopEnded("headrace: this loop was interrupted while the loader moved elsewhere; start a new one")
         return run.session
 
+    def _shown(self, batch: dict[str, Any]) -> Any:
+        """A batch of arrays in the form that the loop gets."""
+        if self.convert is not None:
+            batch = self.convert(batch)
+        if self.layout.bare is not None:
+            return batch[self.layout.bare]
+        if self.unnamed:
+            return tuple(batch.values())
+        if self.format.tuples and self.main is None:
+            return tuples.of(batch, self.format.tuples)
+        return batch if self.format.name == "jax" else Batch(batch)
+
     def _wait(self, session: Session, told: bool, deadline: Deadline | None) -> bool:
         """Wait for more frames, and tell the engine first if that will block. Returns whether it did."""
         run = self.run
@@ -222,16 +238,7 @@ class Batches:
         if self.pins is not None and not flags & frames.ALONE:  # what is used once is not worth pinning
             self.pins.pin(segment)
             session.pins = self.pins
-        if self.convert is not None:
-            batch = self.convert(batch)
-        if layout.bare is not None:
-            batch = batch[layout.bare]
-        elif self.unnamed:
-            batch = tuple(batch.values())
-        elif self.format.tuples and self.main is None:
-            batch = tuples.of(batch, self.format.tuples)
-        elif self.format.name != "jax":
-            batch = Batch(batch)
+        batch = self._shown(batch)
         frontier, agreement = Frontier(epoch, place, epoch == own_epoch), run.agreement
         left, behind = 0, False  # of what was agreed on
         if agreement is not None:

@@ -10,8 +10,6 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._batch import tuples
-from .._batch.batch import Batch
 from .._batch.format import NUMPY
 from .._client import failures
 from .._loader.batches import Batches
@@ -20,7 +18,7 @@ from .._loader.loop import Hand
 from .._recipe.functions import is_here, is_main, places
 from ..errors import HeadraceError, RecipeError
 from .cluster import connect, imported
-from .ranges import Course, Maker, Range
+from .ranges import Course, Maker, Range, identity_of
 
 if TYPE_CHECKING:
     from .._loader.deadline import Deadline
@@ -44,9 +42,9 @@ class Feeders:
     def attach(self, loader: Loader, pipeline: Pipeline, config: dict[str, Any]) -> None:
         """Have a loader's batches made by these."""
         run = loader._run
-        where = list(_here(pipeline))
-        if where:
-            raise RecipeError(f'headrace: loader(feeders=…): {where[0]} has where="here", and its function cannot leave this program')
+        here = next((name for name, where in places(pipeline._steps) if is_here(where)), None)
+        if here is not None:
+            raise RecipeError(f'headrace: loader(feeders=…): {here} has where="here", and its function cannot leave this program')
         if not run.opened.get("places"):
             raise RecipeError(
                 "headrace: loader(feeders=…): which samples a batch has does not follow from its number in this pipeline, so that"
@@ -124,7 +122,7 @@ class Fed(Batches):
         self._actors = [actor.remote(pipeline, config) for _ in range(given.actors)]
         self._local = Maker(pipeline, config) if given.local else None
         self._thread = ThreadPoolExecutor(1, "headrace-feeder") if given.local else None
-        self._mine = {key: run.opened["state"][key] for key in ("version", "order", "decoder", "recipe", "world_size", "rank", "sources")}
+        self._mine = identity_of(run)
         self._events: SimpleQueue[tuple[_Asked, Future[Any]]] = SimpleQueue()
         self._window: deque[_Asked] = deque()
         self._next: Range | None = None  # what comes after the window; None: nothing was asked for, or all of the epoch
@@ -132,53 +130,34 @@ class Fed(Batches):
         self._dead: set[int] = set()
         self._known: set[int] = set()  # feeders of which it was seen that they make the same
         self._took: deque[float] = deque(maxlen=100)  # seconds of ranges
-        memory = config_memory(run)
-        room = max(2, memory // max(1, self._size * run.opened["slot_bytes"]))
+        room = max(2, _memory(run) // max(1, self._size * run.opened["slot_bytes"]))
         self._most = int(min(_AHEAD * len(self._busy), room))
         self._place: tuple[int, int] | None = None  # epoch and batch that the window begins with
         self._within: deque[dict[str, Any]] = deque()  # batches of the range in front that were not given yet
         self._error: HeadraceError | None = None  # after these batches
 
-    def _receive(self, loop: Loop, deadline: Deadline | None) -> Hand:
+    def _await(self, loop: Loop, deadline: Deadline | None) -> Hand:
         run = self.run
-        hand = run.hand
-        if hand is not None:
-            self._stream(loop)
-            if not hand.done or hand.thread == get_ident():
-                return hand
-            run.frontier = hand.frontier
         self._stream(loop)
         epoch = loop.epoch
         place = run.identity.place(run.frontier)
         number = int(place.get("batches", 0))
         if any(source.get("done") for source in place["sources"].values()):
-            return super()._receive(loop, deadline)  # the rest of an epoch that another number of ranks began
+            return super()._await(loop, deadline)  # the rest of an epoch that another number of ranks began
         if self._place != (epoch, number):
             self._begin(epoch, number)
         ready = bool(self._within) or bool(self._window and self._window[0].made is not None)
         while not self._within:
             self._fill(deadline)
+            self._stream(loop)  # another thread, or a signal handler, may have closed the loader
         made = self._within.popleft()
         ends = number + 1 >= self._course.batches
         self._place = (epoch + 1, 0) if ends else (epoch, number + 1)
-        batch = self._shown(made)
+        batch = self._shown({name: _own(value) for name, value in made.items()})
         frontier = Frontier(epoch + 1) if ends else Frontier(epoch, json.dumps(self._course.after(number + 1)).encode(), True)
         hand = Hand(batch, frontier, get_ident(), self.main is None, epoch, number, ready)
         run.hand = hand
         return hand
-
-    def _shown(self, made: dict[str, Any]) -> Any:
-        """A batch as the loop gets it: its arrays are its own."""
-        batch: Any = {name: _own(value) for name, value in made.items()}
-        if self.convert is not None:
-            batch = self.convert(batch)
-        if self.layout.bare is not None:
-            return batch[self.layout.bare]
-        if self.unnamed:
-            return tuple(batch.values())
-        if self.format.tuples and self.main is None:
-            return tuples.of(batch, self.format.tuples)
-        return batch if self.format.name == "jax" else Batch(batch)
 
     def _begin(self, epoch: int, number: int) -> None:
         """Ask for batches from here on, and for none that was asked for before."""
@@ -337,11 +316,7 @@ def _own(value: Any) -> Any:
     return value if flags is None or flags.writeable else value.copy()
 
 
-def config_memory(run: Any) -> int:
+def _memory(run: Any) -> int:
     """Bytes that ranges may come to here."""
     given = run.config.get("memory")
     return int(given) if given else 1 << 30
-
-
-def _here(pipeline: Pipeline) -> list[str]:
-    return [name for name, where in places(pipeline._steps) if is_here(where)]

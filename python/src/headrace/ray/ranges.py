@@ -8,6 +8,7 @@ from ..errors import HeadraceError
 
 if TYPE_CHECKING:
     from .._loader.loader import Loader
+    from .._loader.run import Run
     from ..pipeline import Pipeline
 
 
@@ -64,9 +65,8 @@ class Maker:
         return self._loader
 
     def identity(self) -> dict[str, Any]:
-        """What must be the same wherever batches are made: a state's keys for the recipe, its order and the decoders."""
-        state = self._opened()._run.opened["state"]
-        return {key: state[key] for key in ("version", "order", "decoder", "recipe", "world_size", "rank", "sources")}
+        """That of the loader here."""
+        return identity_of(self._opened()._run)
 
     def make(self, state: dict[str, Any], count: int) -> tuple[list[dict[str, Any]], HeadraceError | None]:
         """The batches of a range, and what went wrong after them."""
@@ -87,6 +87,12 @@ class Maker:
         loader, self._loader = self._loader, None
         if loader is not None:
             loader.close()
+
+
+def identity_of(run: Run) -> dict[str, Any]:
+    """What must be the same wherever batches are made: a state's keys for the recipe, its order and the decoders."""
+    state = run.opened["state"]
+    return {key: state[key] for key in ("version", "order", "decoder", "recipe", "world_size", "rank", "sources")}
 
 
 def _copied(value: Any) -> Any:
