@@ -1,6 +1,10 @@
 package media
 
-import "github.com/headrace/headrace/media/internal/orient"
+import (
+	"math"
+
+	"github.com/headrace/headrace/media/internal/orient"
+)
 
 // Bounds are a part of an image by its edges, in pixels from the upper left corner.
 type Bounds struct{ X0, Y0, X1, Y1 float64 }
@@ -14,6 +18,7 @@ type move struct {
 	window Rect // the zero Rect: it did not cut
 	part   Part
 	to     Size // the zero Size: it did not scale
+	warp   *Warp
 }
 
 // Moved is where a box of the image is after the plan's steps from one of them on. What
@@ -24,6 +29,8 @@ func (p *Plan) Moved(b Bounds, from int) Bounds {
 		m := &p.moves[i]
 		switch {
 		case m.step < from:
+		case m.warp != nil:
+			b = m.warp.moved(b, m.to)
 		case m.turn > 1:
 			b = b.turned(m.turn, float64(m.from.Width), float64(m.from.Height))
 		case m.to == (Size{}):
@@ -63,4 +70,29 @@ func (b Bounds) turned(turn int, width, height float64) Bounds {
 		b = Bounds{b.Y0, b.X0, b.Y1, b.X1}
 	}
 	return b
+}
+
+// moved is what holds the four corners of a box, where they come to be, in a result of a
+// size.
+func (w *Warp) moved(b Bounds, to Size) Bounds {
+	around := Bounds{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
+	for _, at := range [...][2]float64{{b.X0, b.Y0}, {b.X1, b.Y0}, {b.X1, b.Y1}, {b.X0, b.Y1}} {
+		x, y, ok := w.forth(at[0], at[1])
+		if !ok {
+			return Bounds{} // nothing of the image is left
+		}
+		around = Bounds{min(around.X0, x), min(around.Y0, y), max(around.X1, x), max(around.Y1, y)}
+	}
+	return around.within(float64(to.Width), float64(to.Height))
+}
+
+// forth is where a point of the image before comes to be. It reports false if the map has
+// no inverse.
+func (w *Warp) forth(x, y float64) (toX, toY float64, ok bool) {
+	back, ok := w.Map.inverse()
+	if !ok {
+		return 0, 0, false
+	}
+	toX, toY = back.At(x, y)
+	return toX, toY, true
 }

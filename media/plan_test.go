@@ -420,6 +420,8 @@ func spoil(t *rapid.T, v reflect.Value) {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		spoil(t, v.Elem())
+	case reflect.Bool:
+		v.SetBool(rapid.Bool().Draw(t, "bool"))
 	case reflect.Int:
 		v.SetInt(int64(wholes().Draw(t, "whole")))
 	case reflect.Uint8, reflect.Uint16:

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     Where = Literal["process", "thread", "here"] | Workers | Executor
     Filter = Literal["bilinear", "box", "hamming", "bicubic", "lanczos", "nearest"]
     Anchor = Literal["center", "top_left", "top", "top_right", "left", "right", "bottom_left", "bottom", "bottom_right"]
+    Filter = Literal["nearest", "bilinear", "bicubic"]
+    Filter = Literal["bilinear", "nearest", "bicubic"]
 
 
 class Operations:
@@ -1253,6 +1255,46 @@ class Operations:
         """
         return self._image("adjust_sharpness", field, fields, {"factor": number_of("factor", factor)})
 
+    def affine(
+        self,
+        angle: float = 0.0,
+        *,
+        translate: Sequence[float] | None = None,
+        scale: float | None = None,
+        shear: Sequence[float] | None = None,
+        filter: Filter | None = None,
+        fill: int | Sequence[int] | None = None,
+        center: Sequence[float] | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Turn, move, scale and shear an image at once, as torchvision's `affine`.
+
+            .affine(angle=10, translate=(4, 0), scale=1.1, filter="bilinear")
+
+        Args:
+            angle: degrees, clockwise: not as `rotate`, as in torchvision.
+            translate: [across, down] in pixels.
+            scale: 2 makes everything twice as large, by default 1.
+            shear: [along x, along y] in degrees between -90 and 90.
+            filter: `"nearest"`, `"bilinear"` or `"bicubic"`, as Pillow's `transform` has them; masks always use nearest; by default
+                `"nearest"`.
+            fill: what is around the image: one number, or one per channel; by default 0.
+            center: [across, down] in pixels: the point that stays where it is; by default the middle.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "angle": number_of("angle", angle),
+            "translate": None if translate is None else numbers_of("translate", translate),
+            "scale": None if scale is None else number_of("scale", scale),
+            "shear": None if shear is None else numbers_of("shear", shear),
+            "filter": filter,
+            "fill": None if fill is None else integers("fill", fill),
+            "center": None if center is None else numbers_of("center", center),
+        }
+        return self._image("affine", field, fields, args)
+
     def autocontrast(self, field: str | None = None, *, fields: Some | None = None) -> Pipeline:
         """Stretch the values of each channel over all levels, as torchvision's `autocontrast`.
 
@@ -1312,6 +1354,37 @@ class Operations:
         """
         return self._image("invert", field, fields, {})
 
+    def perspective(
+        self,
+        start: Sequence[Sequence[float]],
+        end: Sequence[Sequence[float]],
+        *,
+        filter: Filter | None = None,
+        fill: int | Sequence[int] | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Move four points of an image to others, as if it were looked at from another place; as torchvision's `perspective`.
+
+            .perspective([(0, 0), (63, 0), (63, 63), (0, 63)], [(4, 0), (59, 6), (63, 63), (0, 60)])
+
+        Args:
+            start: four points of the image, each [across, down] in pixels, usually its corners from the upper left on, clockwise.
+            end: where they come to be.
+            filter: `"nearest"`, `"bilinear"` or `"bicubic"`, as Pillow's `transform` has them; masks always use nearest; by default
+                `"bilinear"`.
+            fill: what is around the image: one number, or one per channel; by default 0.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "start": [numbers_of("start", at) for at in start],
+            "end": [numbers_of("end", at) for at in end],
+            "filter": filter,
+            "fill": None if fill is None else integers("fill", fill),
+        }
+        return self._image("perspective", field, fields, args)
+
     def posterize(self, bits: int, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Keep so many upper bits of every value, as torchvision's `posterize`.
 
@@ -1336,6 +1409,46 @@ class Operations:
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
         return self._image("random_adjust_sharpness", field, fields, {"factor": number_of("factor", factor), "p": number_of("p", p)})
+
+    def random_affine(
+        self,
+        degrees: Range,
+        *,
+        translate: Sequence[float] | None = None,
+        scale: Sequence[float] | None = None,
+        shear: float | Sequence[float] | None = None,
+        filter: Filter | None = None,
+        fill: int | Sequence[int] | None = None,
+        center: Sequence[float] | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Turn, move, scale and shear an image at random, as torchvision's `RandomAffine`.
+
+            .random_affine(10, translate=(0.1, 0.1), scale=(0.8, 1.2), shear=5, filter="bilinear")
+
+        Args:
+            degrees: the angle is drawn evenly from -degrees to degrees, or between two; clockwise.
+            translate: [across, down]: shares of the width and height, up to which it is moved by whole pixels both ways.
+            scale: least and greatest; by default it is not scaled.
+            shear: degrees along x, both ways, or between two; four numbers are two along x and two along y.
+            filter: `"nearest"`, `"bilinear"` or `"bicubic"`, as Pillow's `transform` has them; masks always use nearest; by default
+                `"nearest"`.
+            fill: what is around the image: one number, or one per channel; by default 0.
+            center: [across, down] in pixels: the point that stays where it is; by default the middle.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "degrees": numbers_of("degrees", degrees),
+            "translate": None if translate is None else numbers_of("translate", translate),
+            "scale": None if scale is None else numbers_of("scale", scale),
+            "shear": None if shear is None else numbers_of("shear", shear),
+            "filter": filter,
+            "fill": None if fill is None else integers("fill", fill),
+            "center": None if center is None else numbers_of("center", center),
+        }
+        return self._image("random_affine", field, fields, args)
 
     def random_autocontrast(self, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Stretch the values of each channel over all levels, at random, as torchvision's `RandomAutocontrast`.
@@ -1384,6 +1497,38 @@ class Operations:
         """
         return self._image("random_invert", field, fields, {"p": number_of("p", p)})
 
+    def random_perspective(
+        self,
+        distortion_scale: float = 0.5,
+        p: float = 0.5,
+        *,
+        filter: Filter | None = None,
+        fill: int | Sequence[int] | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Look at an image from another place, at random, as torchvision's `RandomPerspective`.
+
+            .random_perspective()
+            .random_perspective(0.2, p=1, fill=127)
+
+        Args:
+            distortion_scale: how far each corner moves inwards at most, as a share of half the width and half the height.
+            p: the probability.
+            filter: `"nearest"`, `"bilinear"` or `"bicubic"`, as Pillow's `transform` has them; masks always use nearest; by default
+                `"bilinear"`.
+            fill: what is around the image: one number, or one per channel; by default 0.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "distortion_scale": number_of("distortion_scale", distortion_scale),
+            "p": number_of("p", p),
+            "filter": filter,
+            "fill": None if fill is None else integers("fill", fill),
+        }
+        return self._image("random_perspective", field, fields, args)
+
     def random_posterize(self, bits: int, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Keep so many upper bits of every value, at random, as torchvision's `RandomPosterize`.
 
@@ -1396,6 +1541,41 @@ class Operations:
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
         return self._image("random_posterize", field, fields, {"bits": integer("bits", bits), "p": number_of("p", p)})
+
+    def random_rotation(
+        self,
+        degrees: Range,
+        *,
+        filter: Filter | None = None,
+        expand: bool = False,
+        center: Sequence[float] | None = None,
+        fill: int | Sequence[int] | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Rotate an image by a random angle, as torchvision's `RandomRotation`.
+
+            .random_rotation(15, filter="bilinear")
+            .random_rotation((0, 30), expand=True)
+
+        Args:
+            degrees: the angle is drawn evenly from -degrees to degrees, or between two; counter-clockwise.
+            filter: `"nearest"`, `"bilinear"` or `"bicubic"`, as Pillow's `transform` has them; masks always use nearest; by default
+                `"nearest"`.
+            expand: whether the result is as large as the turned image, instead of as large as the image.
+            center: [across, down] in pixels: the point that stays where it is; by default the middle.
+            fill: what is around the image: one number, or one per channel; by default 0.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "degrees": numbers_of("degrees", degrees),
+            "filter": filter,
+            "expand": expand,
+            "center": None if center is None else numbers_of("center", center),
+            "fill": None if fill is None else integers("fill", fill),
+        }
+        return self._image("random_rotation", field, fields, args)
 
     def random_solarize(
         self,
@@ -1416,6 +1596,40 @@ class Operations:
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
         return self._image("random_solarize", field, fields, {"threshold": number_of("threshold", threshold), "p": number_of("p", p)})
+
+    def rotate(
+        self,
+        angle: float,
+        *,
+        filter: Filter | None = None,
+        expand: bool = False,
+        center: Sequence[float] | None = None,
+        fill: int | Sequence[int] | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Rotate an image counter-clockwise by an angle, as torchvision's `rotate`.
+
+            .rotate(15, filter="bilinear")
+
+        Args:
+            angle: degrees.
+            filter: `"nearest"`, `"bilinear"` or `"bicubic"`, as Pillow's `transform` has them; masks always use nearest; by default
+                `"nearest"`.
+            expand: whether the result is as large as the turned image, instead of as large as the image.
+            center: [across, down] in pixels: the point that stays where it is; by default the middle.
+            fill: what is around the image: one number, or one per channel; by default 0.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "angle": number_of("angle", angle),
+            "filter": filter,
+            "expand": expand,
+            "center": None if center is None else numbers_of("center", center),
+            "fill": None if fill is None else integers("fill", fill),
+        }
+        return self._image("rotate", field, fields, args)
 
     def solarize(self, threshold: float = 128.0, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Invert what is at least as bright as a threshold, as torchvision's `solarize`.
