@@ -19,6 +19,10 @@ type move struct {
 	part   Part
 	to     Size // the zero Size: it did not scale
 	warp   *Warp
+	sane   *SanitizeBoxes
+	// centres says that boxes whose centres are not in the window are not to stay: it cuts
+	// nothing.
+	centres bool
 }
 
 // Moved is where a box of the image is after the plan's steps from one of them on. What
@@ -29,6 +33,13 @@ func (p *Plan) Moved(b Bounds, from int) Bounds {
 		m := &p.moves[i]
 		switch {
 		case m.step < from:
+		case m.sane != nil:
+			b = m.sane.kept(b, m.from)
+		case m.centres:
+			w := m.window
+			if !(Bounds{float64(w.X), float64(w.Y), float64(w.X + w.Width), float64(w.Y + w.Height)}).holdsCentre(b) {
+				b = Bounds{}
+			}
 		case m.warp != nil:
 			b = m.warp.moved(b, m.to)
 		case m.turn > 1:
@@ -77,7 +88,7 @@ func (b Bounds) turned(turn int, width, height float64) Bounds {
 func (w *Warp) moved(b Bounds, to Size) Bounds {
 	around := Bounds{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
 	for _, at := range [...][2]float64{{b.X0, b.Y0}, {b.X1, b.Y0}, {b.X1, b.Y1}, {b.X0, b.Y1}} {
-		x, y, ok := w.forth(at[0], at[1])
+		x, y, ok := w.forth(at[0], at[1], to)
 		if !ok {
 			return Bounds{} // nothing of the image is left
 		}
@@ -86,13 +97,19 @@ func (w *Warp) moved(b Bounds, to Size) Bounds {
 	return around.within(float64(to.Width), float64(to.Height))
 }
 
-// forth is where a point of the image before comes to be. It reports false if the map has
-// no inverse.
-func (w *Warp) forth(x, y float64) (toX, toY float64, ok bool) {
+// forth is where a point of the image before comes to be, in a result of a size. It
+// reports false if the map has no inverse. Waves have none: what they do at the point is
+// taken back, as torchvision does.
+func (w *Warp) forth(x, y float64, to Size) (toX, toY float64, ok bool) {
 	back, ok := w.Map.inverse()
 	if !ok {
 		return 0, 0, false
 	}
 	toX, toY = back.At(x, y)
+	if w.Waves.On() {
+		moved := w.Waves.at(to, int(clamp(toX, float64(to.Width-1))), int(clamp(toY, float64(to.Height-1))))
+		toX -= float64(float64(moved[0]) * w.Waves.X)
+		toY -= float64(float64(moved[1]) * w.Waves.Y)
+	}
 	return toX, toY, true
 }

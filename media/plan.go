@@ -12,6 +12,8 @@ type Plan struct {
 	Color         Color   // of the result
 	Output        Output
 
+	Along *Along // what goes with the image; nil: nothing. MakePlan leaves it
+
 	inWidth, inHeight int // of what the first stage works on: turned as Orientation says
 
 	given   []Size // to each step

@@ -108,9 +108,6 @@ func (p *Plan) narrow() {
 // nothing, since every stage has a result.
 func (w *Warp) needs(part Rect) Rect {
 	whole := Rect{0, 0, w.Of.Width, w.Of.Height}
-	if w.Waves.on() {
-		return whole
-	}
 	x0, y0 := float64(part.X)+.5, float64(part.Y)+.5
 	x1, y1 := float64(part.X+part.Width)-.5, float64(part.Y+part.Height)-.5
 	least, most := [2]float64{math.Inf(1), math.Inf(1)}, [2]float64{math.Inf(-1), math.Inf(-1)}
@@ -123,7 +120,8 @@ func (w *Warp) needs(part Rect) Rect {
 			least[k], most[k] = min(least[k], v), max(most[k], v)
 		}
 	}
-	const around = 3 // as far as bicubic looks, and rounding of coordinates
+	// As far as bicubic looks, and rounding of coordinates; and the highest wave.
+	around := 3 + float64(max(w.Waves.X, w.Waves.Y)*(1<<15))
 	start := func(v float64, n int) int { return int(min(max(v-around, 0), float64(n-1))) }
 	end := func(v float64, n int) int { return int(min(max(v+around, 1), float64(n))) }
 	left, top := start(least[0], w.Of.Width), start(least[1], w.Of.Height)
@@ -163,7 +161,7 @@ type Fixed struct{ X, Y, XByX, XByY, YByX, YByY int64 }
 // of the whole result.
 func (w *Warp) Fixed(to Size) (f Fixed, is bool) {
 	m := &w.Map
-	if w.Filter != Nearest || !m.Affine() || m[1] == 0 && m[3] == 0 || w.Waves.on() {
+	if w.Filter != Nearest || !m.Affine() || m[1] == 0 && m[3] == 0 || w.Waves.On() {
 		return f, false
 	}
 	for _, at := range [...][2]float64{{0, 0}, {float64(to.Width), 0}, {0, float64(to.Height)}, {float64(to.Width), float64(to.Height)}} {

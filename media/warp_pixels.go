@@ -47,16 +47,17 @@ func (s *Stage) warped(to, in Pixels) {
 	}
 	w, g := s.Warp, s.Grid()
 	fixed, isFixed := w.Fixed(Size{s.Height, s.Width})
-	waves := w.WavesOf(Size{s.Height, s.Width})
-	for y := range to.Height {
-		xs, ys := l.x[:to.Width], l.y[:to.Width]
-		if isFixed {
-			w.fixedPoints(xs, ys, &fixed, &g, y)
-		} else {
-			w.points(xs, ys, &g, y, waves, s.Width)
+	w.waves(Size{s.Height, s.Width}, func(waves []int16) {
+		for y := range to.Height {
+			xs, ys := l.x[:to.Width], l.y[:to.Width]
+			if isFixed {
+				w.fixedPoints(xs, ys, &fixed, &g, y)
+			} else {
+				w.points(xs, ys, &g, y, waves, s.Width)
+			}
+			sample(to, in, w, y, xs, ys)
 		}
-		sample(to, in, w, y, xs, ys)
-	}
+	})
 }
 
 func (w *Warp) fixedPoints(xs, ys []int64, f *Fixed, g *Grid, row int) {

@@ -63,6 +63,7 @@ var spellings = map[string]spelling{
 	"image.Fill":        {hint: "int | Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
 	"*image.Padding":    {hint: "int | Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
 	"image.Degrees":     {hint: "Range", turn: "numbers_of(%[1]q, %[1]s)"},
+	"image.Pair":        {hint: "float | tuple[float, float]", turn: "numbers_of(%[1]q, %[1]s)"},
 	"image.Shear":       {hint: "float | Sequence[float]", turn: "numbers_of(%[1]q, %[1]s)"},
 	"image.Corners":     {hint: "Sequence[Sequence[float]]", turn: "[numbers_of(%[1]q, at) for at in %[1]s]"},
 	"image.Range":       {hint: "Range", turn: "numbers_of(%[1]q, %[1]s)"},

@@ -258,6 +258,8 @@ func (d drawer) known(t *rapid.T, typ reflect.Type, steps int) any {
 		return image.Fill(several(some(1, 3, 4), whole))
 	case image.Degrees:
 		return image.Degrees(d.numbers(t, some(1, 2)))
+	case image.Pair:
+		return image.Pair(d.numbers(t, some(1, 2)))
 	case image.Shear:
 		return image.Shear(d.numbers(t, some(1, 2, 4)))
 	case image.Corners:

@@ -4,10 +4,16 @@ package turbo
 
 // #cgo noescape hr_warp_picture
 // #cgo nocallback hr_warp_picture
+// #cgo noescape hr_wave_field
+// #cgo nocallback hr_wave_field
 // #include "warp.h"
+// #include "waves.h"
 import "C"
 
 import (
+	"unsafe"
+
+	"github.com/headrace/headrace/internal/scratch"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/tensor"
 )
@@ -27,13 +33,34 @@ func warp(stage *media.Stage, to, in media.Pixels) {
 	if at == (media.Rect{}) {
 		return
 	}
-	var waves *C.int16_t
-	if field := stage.Warp.WavesOf(media.Size{Height: stage.Height, Width: stage.Width}); field != nil {
-		waves, w.wave_width = (*C.int16_t)(&field[0]), C.int32_t(stage.Width)
+	waves, memory := wavesOf(stage)
+	if waves != nil {
+		defer waveMemory.Give(memory)
+		w.wave_width = C.int32_t(stage.Width)
 	}
 	C.hr_warp_picture(&w, waves, pointer(in.Data), C.ptrdiff_t(in.Stride), pointer(to.Data[at.Y*to.Stride+3*at.X:]), C.ptrdiff_t(to.Stride),
 		C.int(at.Width), C.int(at.Height))
 }
+
+var waveMemory = scratch.Pool{Brief: true}
+
+// wavesOf makes the waves of a stage's warp, in memory that is to be given back; nil if it
+// has none.
+func wavesOf(stage *media.Stage) (field *C.int16_t, memory *[]byte) {
+	w := &stage.Warp.Waves
+	if !w.On() {
+		return nil, nil
+	}
+	across, down := media.WaveTaps(w.Sigma[0]), media.WaveTaps(w.Sigma[1])
+	own := 2*stage.Width*stage.Height + C.HR_WAVE_BEYOND
+	memory = waveMemory.Take(2 * (own + int(C.hr_wave_scratch(C.int(stage.Width), C.int(stage.Height), C.int(len(across))))))
+	all := unsafe.Slice((*C.int16_t)(unsafe.Pointer(unsafe.SliceData(*memory))), len(*memory)/2)
+	C.hr_wave_field(C.uint64_t(w.Seed), taps(across), C.int(len(across)), taps(down), C.int(len(down)), C.int(stage.Width), C.int(stage.Height),
+		&all[0], &all[own])
+	return &all[0], memory
+}
+
+func taps(weights []int16) *C.int16_t { return (*C.int16_t)(unsafe.SliceData(weights)) }
 
 // warpOf says in C what a stage's warp is, if there are kernels for it.
 func warpOf(stage *media.Stage, in media.Pixels) (w C.hr_warp, ok bool) {

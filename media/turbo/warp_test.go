@@ -24,7 +24,8 @@ func anyWarp(r *rand.Rand) []media.Op {
 		media.RandomAffine{Degrees: ends(180), Translate: [2]float64{r.Float64(), r.Float64()}, Scale: [2]float64{0.05, 3},
 			Shear: [2][2]float64{ends(60), ends(60)}, Filter: f, Fill: fill},
 		media.RandomPerspective{Distortion: r.Float64(), P: 1, Filter: f, Fill: fill},
-	}[r.IntN(3)]}
+		media.Elastic{Alpha: [2]float64{200 * r.Float64(), 200 * r.Float64()}, Sigma: [2]float64{8 * r.Float64(), float64(r.IntN(4))}, Filter: f, Fill: fill},
+	}[r.IntN(4)]}
 	if r.IntN(3) == 0 {
 		ops = append([]media.Op{media.CenterCrop{Height: 1 + r.IntN(60), Width: 1 + r.IntN(60)}}, ops...)
 	}
@@ -78,6 +79,7 @@ func BenchmarkWarps(b *testing.B) {
 			for name, op := range map[string]media.Op{
 				"rotate":      media.Rotate{Angle: 17, Filter: filter},
 				"affine":      media.Affine{Angle: 10, Translate: [2]float64{5, 3}, Scale: 1.1, Shear: [2]float64{5, 0}, Filter: filter},
+				"elastic":     media.Elastic{Alpha: [2]float64{50, 50}, Sigma: [2]float64{5, 5}, Filter: filter},
 				"perspective": media.RandomPerspective{Distortion: 0.5, P: 1, Filter: filter},
 			} {
 				var plan media.Plan

@@ -10,6 +10,7 @@ import (
 var _ = Ops.Add(recipe.NewOp[Affine]("affine", recipe.Between,
 	"Turn, move, scale and shear an image at once, as torchvision's 'affine'.").
 	Explained("", ".affine(angle=10, translate=(4, 0), scale=1.1, filter=\"bilinear\")").
+	Called("angle, translate, scale, shear").
 	Replacing("functional.affine(image, angle, translate, scale, shear)"))
 
 // Affine are the arguments of the operation affine.
@@ -50,6 +51,7 @@ func (a *Affine) Check(in sample.Schema) (sample.Schema, error) {
 var _ = Ops.Add(recipe.NewOp[RandomAffine]("random_affine", recipe.Between,
 	"Turn, move, scale and shear an image at random, as torchvision's 'RandomAffine'.").
 	Explained("", ".random_affine(10, translate=(0.1, 0.1), scale=(0.8, 1.2), shear=5, filter=\"bilinear\")").
+	Called("degrees, translate, scale, shear").
 	Replacing("RandomAffine(degrees, translate, scale, shear)").
 	Telling("angle", "dx", "dy", "scale", "shear_x", "shear_y"))
 

@@ -13,6 +13,7 @@ import (
 var _ = Ops.Add(recipe.NewOp[Perspective]("perspective", recipe.Between,
 	"Move four points of an image to others, as if it were looked at from another place; as torchvision's 'perspective'.").
 	Explained("", ".perspective([(0, 0), (63, 0), (63, 63), (0, 63)], [(4, 0), (59, 6), (63, 63), (0, 60)])").
+	Called("start, end").
 	Replacing("functional.perspective(image, start, end)"))
 
 // Perspective are the arguments of the operation perspective.

@@ -9,6 +9,7 @@ from ._recipe.arguments import (
     at_least_one,
     dtype_name,
     integer,
+    integer_list,
     integers,
     lengths_of,
     name_of,
@@ -1258,10 +1259,10 @@ class Operations:
     def affine(
         self,
         angle: float = 0.0,
-        *,
         translate: Sequence[float] | None = None,
-        scale: float | None = None,
+        scale: float = 1.0,
         shear: Sequence[float] | None = None,
+        *,
         filter: Filter | None = None,
         fill: int | Sequence[int] | None = None,
         center: Sequence[float] | None = None,
@@ -1275,7 +1276,7 @@ class Operations:
         Args:
             angle: degrees, clockwise: not as `rotate`, as in torchvision.
             translate: [across, down] in pixels.
-            scale: 2 makes everything twice as large, by default 1.
+            scale: 2 makes everything twice as large.
             shear: [along x, along y] in degrees between -90 and 90.
             filter: `"nearest"`, `"bilinear"` or `"bicubic"`, as Pillow's `transform` has them; masks always use nearest; by default
                 `"nearest"`.
@@ -1287,7 +1288,7 @@ class Operations:
         args = {
             "angle": number_of("angle", angle),
             "translate": None if translate is None else numbers_of("translate", translate),
-            "scale": None if scale is None else number_of("scale", scale),
+            "scale": number_of("scale", scale),
             "shear": None if shear is None else numbers_of("shear", shear),
             "filter": filter,
             "fill": None if fill is None else integers("fill", fill),
@@ -1305,6 +1306,39 @@ class Operations:
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
         return self._image("autocontrast", field, fields, {})
+
+    def elastic(
+        self,
+        alpha: float | tuple[float, float] = 50,
+        sigma: float | tuple[float, float] = 5,
+        *,
+        filter: Filter | None = None,
+        fill: int | Sequence[int] | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Move each pixel by a smooth random distance, as torchvision's `ElasticTransform`.
+
+            .elastic()
+            .elastic(alpha=120, sigma=(8, 4))
+
+        Args:
+            alpha: how far: half of it is the distance in pixels that noise of 1 would move a pixel, before it is smoothed; or [across,
+                down].
+            sigma: how smooth: the standard deviation in pixels of what blurs the noise, up to 100; or [across, down].
+            filter: `"nearest"`, `"bilinear"` or `"bicubic"`, as Pillow's `transform` has them; masks always use nearest; by default
+                `"bilinear"`.
+            fill: what is around the image: one number, or one per channel; by default 0.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "alpha": numbers_of("alpha", alpha),
+            "sigma": numbers_of("sigma", sigma),
+            "filter": filter,
+            "fill": None if fill is None else integers("fill", fill),
+        }
+        return self._image("elastic", field, fields, args)
 
     def equalize(self, field: str | None = None, *, fields: Some | None = None) -> Pipeline:
         """Make the values of each channel about as frequent, as torchvision's `equalize`.
@@ -1413,10 +1447,10 @@ class Operations:
     def random_affine(
         self,
         degrees: Range,
-        *,
         translate: Sequence[float] | None = None,
         scale: Sequence[float] | None = None,
         shear: float | Sequence[float] | None = None,
+        *,
         filter: Filter | None = None,
         fill: int | Sequence[int] | None = None,
         center: Sequence[float] | None = None,
@@ -1496,6 +1530,49 @@ class Operations:
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
         return self._image("random_invert", field, fields, {"p": number_of("p", p)})
+
+    def random_iou_crop(
+        self,
+        min_scale: float = 0.3,
+        *,
+        max_scale: float | None = None,
+        min_aspect_ratio: float | None = None,
+        max_aspect_ratio: float | None = None,
+        sampler_options: Sequence[float] | None = None,
+        trials: int | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Crop a random part of an image that overlaps with one of its boxes, as torchvision's `RandomIoUCrop`.
+
+            .boxes(along="labels")
+            .random_zoom_out()
+            .random_iou_crop()
+            .resize((300, 300))
+
+        Boxes are those of `boxes` before it, of which those whose centre is outside of the part are dropped. An image without boxes stays
+        as it is. Of several `fields` the image that has boxes is decoded first, and the others get the same part.
+
+        Args:
+            min_scale: least share of each side.
+            max_scale: greatest share of each side, by default 1.
+            min_aspect_ratio: least ratio of width to height, by default 0.5.
+            max_aspect_ratio: greatest ratio of width to height, by default 2.
+            sampler_options: the overlaps, intersection over union, of which one is drawn that some box has at least; with 1 the image stays
+                as it is. By default [0, 0.1, 0.3, 0.5, 0.7, 0.9, 1].
+            trials: how many parts are tried for each option, by default 40.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "min_scale": number_of("min_scale", min_scale),
+            "max_scale": None if max_scale is None else number_of("max_scale", max_scale),
+            "min_aspect_ratio": None if min_aspect_ratio is None else number_of("min_aspect_ratio", min_aspect_ratio),
+            "max_aspect_ratio": None if max_aspect_ratio is None else number_of("max_aspect_ratio", max_aspect_ratio),
+            "sampler_options": None if sampler_options is None else numbers_of("sampler_options", sampler_options),
+            "trials": optional("trials", trials),
+        }
+        return self._image("random_iou_crop", field, fields, args)
 
     def random_perspective(
         self,
@@ -1577,6 +1654,33 @@ class Operations:
         }
         return self._image("random_rotation", field, fields, args)
 
+    def random_short_size(
+        self,
+        sizes: int | Sequence[int],
+        max_size: int | None = None,
+        *,
+        filter: Filter | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Resize the short side of an image to one of some sizes, at random, as torchvision's `RandomShortestSize`.
+
+            .random_short_size(range(480, 801, 32), max_size=1333)  # as DETR
+
+        Args:
+            sizes: one of these is drawn, evenly.
+            max_size: limit for the longer edge; by default none.
+            filter: as for `resize`.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "sizes": integer_list("sizes", sizes),
+            "max_size": optional("max_size", max_size),
+            "filter": filter,
+        }
+        return self._image("random_short_size", field, fields, args)
+
     def random_solarize(
         self,
         threshold: float = 128.0,
@@ -1596,6 +1700,33 @@ class Operations:
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
         return self._image("random_solarize", field, fields, {"threshold": number_of("threshold", threshold), "p": number_of("p", p)})
+
+    def random_zoom_out(
+        self,
+        fill: int | Sequence[int] = 0,
+        side_range: Sequence[float] | None = None,
+        p: float = 0.5,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Put an image at a random place of a larger canvas, at random, as torchvision's `RandomZoomOut`.
+
+            .random_zoom_out(fill=(123, 117, 104)).resize((300, 300))
+
+        Args:
+            fill: the colour of the canvas: one number, or one per channel.
+            side_range: how much longer sides become, least and greatest; by default [1, 4].
+            p: the probability.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "fill": integers("fill", fill),
+            "side_range": None if side_range is None else numbers_of("side_range", side_range),
+            "p": number_of("p", p),
+        }
+        return self._image("random_zoom_out", field, fields, args)
 
     def rotate(
         self,
@@ -1630,6 +1761,62 @@ class Operations:
             "fill": None if fill is None else integers("fill", fill),
         }
         return self._image("rotate", field, fields, args)
+
+    def sanitize_boxes(
+        self,
+        min_size: float = 1.0,
+        min_area: float = 1.0,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Drop boxes that are small or partly beyond the image, as torchvision's `SanitizeBoundingBoxes`.
+
+            .boxes(along="labels")
+            .random_resized_crop(512)
+            .sanitize_boxes(min_size=8, min_area=100)
+
+        Boxes are those of `boxes` before it; fields `along` lose the same rows. Steps that move boxes drop those of less than a pixel
+        anyway, and cut others at the edge: without such a step in between, a box beyond the edge is dropped here.
+
+        Args:
+            min_size: least width and height, in pixels.
+            min_area: .
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "min_size": number_of("min_size", min_size),
+            "min_area": number_of("min_area", min_area),
+        }
+        return self._image("sanitize_boxes", field, fields, args)
+
+    def scale_jitter(
+        self,
+        target_size: Size,
+        scale_range: Sequence[float] | None = None,
+        *,
+        filter: Filter | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Resize an image to fit into a size, times a random factor, as torchvision's `ScaleJitter`.
+
+            .scale_jitter((640, 640)).random_crop((640, 640))  # after padding, if it may be smaller
+
+        Args:
+            target_size: (height, width), or one number for both; torchvision takes width and height here.
+            scale_range: least and greatest factor; by default [0.1, 2].
+            filter: as for `resize`.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "target_size": size_of(target_size),
+            "scale_range": None if scale_range is None else numbers_of("scale_range", scale_range),
+            "filter": filter,
+        }
+        return self._image("scale_jitter", field, fields, args)
 
     def solarize(self, threshold: float = 128.0, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Invert what is at least as bright as a threshold, as torchvision's `solarize`.
