@@ -30,7 +30,7 @@ var _ = Ops.Add(recipe.NewOp[Rotate]("rotate", recipe.Between,
 type Rotate struct {
 	Angle  *float64  `json:"angle,omitempty" required:"true" example:"15" doc:"degrees"`
 	Filter string    `json:"filter,omitempty" choices:"nearest,bilinear,bicubic" default:"nearest"`
-	Expand bool      `json:"expand,omitempty"`
+	Expand *bool     `json:"expand,omitempty" default:"false"`
 	Center []float64 `json:"center,omitzero" example:"[0, 0]"`
 	Fill   Fill      `json:"fill,omitempty" default:"0"`
 
@@ -45,7 +45,7 @@ func (*Rotate) Refused() map[string]string { return torchvisionsNames }
 
 // Transform implements [recipe.Transform].
 func (r *Rotate) Transform() media.Op {
-	return media.Rotate{Angle: *r.Angle, Filter: filter(r.Filter), Expand: r.Expand, Center: point(r.Center), Fill: r.Fill.color()}
+	return media.Rotate{Angle: *r.Angle, Filter: filter(r.Filter), Expand: *r.Expand, Center: point(r.Center), Fill: r.Fill.color()}
 }
 
 // Check implements [recipe.Args].
@@ -62,7 +62,7 @@ var _ = Ops.Add(recipe.NewOp[RandomRotation]("random_rotation", recipe.Between,
 type RandomRotation struct {
 	Degrees Degrees   `json:"degrees,omitempty" required:"true" example:"15"`
 	Filter  string    `json:"filter,omitempty" choices:"nearest,bilinear,bicubic" default:"nearest"`
-	Expand  bool      `json:"expand,omitempty"`
+	Expand  *bool     `json:"expand,omitempty" default:"false"`
 	Center  []float64 `json:"center,omitzero" example:"[0, 0]"`
 	Fill    Fill      `json:"fill,omitempty" default:"0"`
 
@@ -81,7 +81,7 @@ func (*RandomRotation) Refused() map[string]string { return torchvisionsNames }
 
 // Transform implements [recipe.Transform].
 func (r *RandomRotation) Transform() media.Op {
-	return media.RandomRotation{Degrees: r.Degrees.ends(), Filter: filter(r.Filter), Expand: r.Expand, Center: point(r.Center), Fill: r.Fill.color()}
+	return media.RandomRotation{Degrees: r.Degrees.ends(), Filter: filter(r.Filter), Expand: *r.Expand, Center: point(r.Center), Fill: r.Fill.color()}
 }
 
 // Check implements [recipe.Args].

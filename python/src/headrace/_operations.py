@@ -1624,7 +1624,7 @@ class Operations:
         degrees: Range,
         *,
         filter: Filter | None = None,
-        expand: bool = False,
+        expand: bool | None = None,
         center: Sequence[float] | None = None,
         fill: int | Sequence[int] | None = None,
         field: str | None = None,
@@ -1639,7 +1639,7 @@ class Operations:
             degrees: the angle is drawn evenly from -degrees to degrees, or between two; counter-clockwise.
             filter: `"nearest"`, `"bilinear"` or `"bicubic"`, as Pillow's `transform` has them; masks always use nearest; by default
                 `"nearest"`.
-            expand: whether the result is as large as the turned image, instead of as large as the image.
+            expand: whether the result is as large as the turned image, instead of as large as the image; by default False.
             center: [across, down] in pixels: the point that stays where it is; by default the middle.
             fill: what is around the image: one number, or one per channel; by default 0.
             field: the image or mask, if samples have several.
@@ -1733,7 +1733,7 @@ class Operations:
         angle: float,
         *,
         filter: Filter | None = None,
-        expand: bool = False,
+        expand: bool | None = None,
         center: Sequence[float] | None = None,
         fill: int | Sequence[int] | None = None,
         field: str | None = None,
@@ -1747,7 +1747,7 @@ class Operations:
             angle: degrees.
             filter: `"nearest"`, `"bilinear"` or `"bicubic"`, as Pillow's `transform` has them; masks always use nearest; by default
                 `"nearest"`.
-            expand: whether the result is as large as the turned image, instead of as large as the image.
+            expand: whether the result is as large as the turned image, instead of as large as the image; by default False.
             center: [across, down] in pixels: the point that stays where it is; by default the middle.
             fill: what is around the image: one number, or one per channel; by default 0.
             field: the image or mask, if samples have several.
