@@ -171,8 +171,10 @@ func (c *corner) bilinear16(to []byte, in Pixels, x, y int64) {
 	}
 }
 
-// cubicWeights are those of four pixels in a row by the share of the second that is
+// CubicWeights are those of four pixels in a row by the share of the second that is
 // passed: Pillow's curve for this, a = -1, is not that of its resizes.
+func CubicWeights() *[1 << shareBits][4]int16 { return cubicWeights() }
+
 var cubicWeights = sync.OnceValue(func() *[1 << shareBits][4]int16 {
 	w := new([1 << shareBits][4]int16)
 	for i := range w {

@@ -92,7 +92,8 @@ typedef struct {
 	const hr_warp *w;
 	const uint8_t *in;
 	ptrdiff_t stride;
-	int32_t last; // the last byte from which 16 can be read in a row and in the next
+	int32_t last; // the last byte from which 16 can be read in a row and in the next ones
+	const int16_t (*weights)[4];
 } source;
 
 static inline void put_fill(const source *s, uint8_t *to) { memcpy(to, s->w->fill, 3); }
@@ -210,12 +211,70 @@ AVX2 static void bilinear_row(const source *s, const points *p, int n, uint8_t *
 	}
 }
 
+// Numbers of 6 bits more than levels, of rows.
+INLINE __m128i bicubic_across(const uint8_t *row, __m128i outer, __m128i inner) {
+	const __m128i first = _mm_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1);
+	const __m128i second = _mm_setr_epi8(6, -1, 9, -1, 7, -1, 10, -1, 8, -1, 11, -1, -1, -1, -1, -1);
+	const __m128i v = _mm_loadu_si128((const __m128i *)row);
+	__m128i sum = _mm_add_epi32(_mm_madd_epi16(_mm_shuffle_epi8(v, first), outer), _mm_madd_epi16(_mm_shuffle_epi8(v, second), inner));
+	sum = _mm_srai_epi32(_mm_add_epi32(sum, _mm_set1_epi32(128)), 8);
+	return _mm_packs_epi32(sum, sum);
+}
+
+static void bicubic_pixel(const source *s, int u, int v, uint8_t *to) {
+	const hr_warp *w = s->w;
+	const int16_t *across = s->weights[u & 2047], *down = s->weights[v & 2047];
+	for (int c = 0; c < 3; c++) {
+		int sum = 0;
+		for (int k = 0; k < 4; k++) {
+			const uint8_t *row = s->in + (within((v >> 11) - 1 + k, w->height) - w->top) * s->stride;
+			int of_row = 0;
+			for (int i = 0; i < 4; i++)
+				of_row += across[i] * row[3 * (within((u >> 11) - 1 + i, w->width) - w->left) + c];
+			sum += down[k] * ((of_row + 128) >> 8);
+		}
+		sum >>= 20;
+		to[c] = (uint8_t)(sum < 0 ? 0 : sum > 255 ? 255 : sum);
+	}
+}
+
+AVX2 static void bicubic_row(const source *s, const points *p, int n, uint8_t *to) {
+	const hr_warp *w = s->w;
+	for (int i = 0; i < n; i++, to += 3) {
+		if (p->x[i] < 0) {
+			put_fill(s, to);
+			continue;
+		}
+		const int u = (p->x[i] - (1 << 15) + 16) >> 5, v = (p->y[i] - (1 << 15) + 16) >> 5;
+		const int x = (u >> 11) - 1 - w->left, y = (v >> 11) - 1 - w->top;
+		const ptrdiff_t at = y * s->stride + 3 * x;
+		if (x < 0 || y < 0 || x > w->in_width - 4 || y > w->in_height - 4 || at > s->last) {
+			bicubic_pixel(s, u, v, to);
+			continue;
+		}
+		int64_t weights;
+		memcpy(&weights, s->weights[u & 2047], sizeof weights);
+		const __m128i outer = _mm_set1_epi32((int32_t)weights), inner = _mm_set1_epi32((int32_t)(weights >> 32));
+		const uint8_t *row = s->in + at;
+		const __m128i a = _mm_unpacklo_epi16(bicubic_across(row, outer, inner), bicubic_across(row + s->stride, outer, inner));
+		const __m128i b = _mm_unpacklo_epi16(bicubic_across(row + 2 * s->stride, outer, inner), bicubic_across(row + 3 * s->stride, outer, inner));
+		memcpy(&weights, s->weights[v & 2047], sizeof weights);
+		__m128i sum = _mm_add_epi32(_mm_madd_epi16(a, _mm_set1_epi32((int32_t)weights)), _mm_madd_epi16(b, _mm_set1_epi32((int32_t)(weights >> 32))));
+		sum = _mm_srai_epi32(sum, 20);
+		sum = _mm_packus_epi16(_mm_packs_epi32(sum, sum), sum);
+		const int32_t pixel = _mm_cvtsi128_si32(sum);
+		memcpy(to, &pixel, 3);
+	}
+}
+
 int hr_warp_can(const hr_kernels *k) { return k == &hr_avx2 || k == &hr_avx512; }
 
-void hr_warp_picture(const hr_warp *w, const int16_t *waves, const uint8_t *in, ptrdiff_t in_stride, uint8_t *to, ptrdiff_t stride, int width,
+void hr_warp_picture(const hr_warp *w, const int16_t *waves, const int16_t *weights, const uint8_t *in, ptrdiff_t in_stride, uint8_t *to, ptrdiff_t stride, int width,
                      int height) {
 	points p;
-	const source s = {w, in, in_stride, (int32_t)((w->in_height - 2) * in_stride + 3 * w->in_width - 16)};
+	const int more = w->filter == HR_WARP_BICUBIC ? 3 : 1;
+	const source s = {w, in, in_stride, (int32_t)((w->in_height - 1 - more) * in_stride + 3 * w->in_width - 16), (const int16_t(*)[4])weights};
+	void (*const row_of[])(const source *, const points *, int, uint8_t *) = {bilinear_row, nearest_row, bicubic_row};
 	for (int row = 0; row < height; row++)
 		for (int from = 0; from < width; from += part) {
 			const int n = width - from < part ? width - from : part;
@@ -223,14 +282,14 @@ void hr_warp_picture(const hr_warp *w, const int16_t *waves, const uint8_t *in, 
 				fixed_points(w, row, from, n, &p);
 			else
 				real_points(w, waves, row, from, n, &p);
-			(w->nearest ? nearest_row : bilinear_row)(&s, &p, n, to + row * stride + 3 * (ptrdiff_t)from);
+			row_of[w->filter](&s, &p, n, to + row * stride + 3 * (ptrdiff_t)from);
 		}
 }
 #else
 int hr_warp_can(const hr_kernels *k) { return (void)k, 0; }
 
-void hr_warp_picture(const hr_warp *w, const int16_t *waves, const uint8_t *in, ptrdiff_t in_stride, uint8_t *to, ptrdiff_t stride, int width,
+void hr_warp_picture(const hr_warp *w, const int16_t *waves, const int16_t *weights, const uint8_t *in, ptrdiff_t in_stride, uint8_t *to, ptrdiff_t stride, int width,
                      int height) {
-	(void)w, (void)waves, (void)in, (void)in_stride, (void)to, (void)stride, (void)width, (void)height;
+	(void)w, (void)waves, (void)weights, (void)in, (void)in_stride, (void)to, (void)stride, (void)width, (void)height;
 }
 #endif

@@ -38,7 +38,7 @@ func warp(stage *media.Stage, to, in media.Pixels) {
 		defer waveMemory.Give(memory)
 		w.wave_width = C.int32_t(stage.Width)
 	}
-	C.hr_warp_picture(&w, waves, pointer(in.Data), C.ptrdiff_t(in.Stride), pointer(to.Data[at.Y*to.Stride+3*at.X:]), C.ptrdiff_t(to.Stride),
+	C.hr_warp_picture(&w, waves, (*C.int16_t)(&media.CubicWeights()[0][0]), pointer(in.Data), C.ptrdiff_t(in.Stride), pointer(to.Data[at.Y*to.Stride+3*at.X:]), C.ptrdiff_t(to.Stride),
 		C.int(at.Width), C.int(at.Height))
 }
 
@@ -62,13 +62,14 @@ func wavesOf(stage *media.Stage) (field *C.int16_t, memory *[]byte) {
 
 func taps(weights []int16) *C.int16_t { return (*C.int16_t)(unsafe.SliceData(weights)) }
 
+var filters = map[media.Filter]C.int32_t{media.Bilinear: C.HR_WARP_BILINEAR, media.Nearest: C.HR_WARP_NEAREST, media.Bicubic: C.HR_WARP_BICUBIC}
+
 // warpOf says in C what a stage's warp is, if there are kernels for it.
 func warpOf(stage *media.Stage, in media.Pixels) (w C.hr_warp, ok bool) {
 	const most = 1<<15 - 1
 	m := stage.Warp
 	switch {
 	case C.hr_warp_can(level()) == 0, in.Color != media.RGB, in.DType != tensor.Uint8,
-		m.Filter != media.Nearest && m.Filter != media.Bilinear,
 		m.Of.Width > most, m.Of.Height > most, in.Height*in.Stride >= 1<<31:
 		return w, false
 	}
@@ -76,7 +77,7 @@ func warpOf(stage *media.Stage, in media.Pixels) (w C.hr_warp, ok bool) {
 		w._map[i] = C.double(v)
 	}
 	w.wave_x, w.wave_y = C.double(m.Waves.X), C.double(m.Waves.Y)
-	w.affine, w.nearest = flag(m.Map.Affine()), flag(m.Filter == media.Nearest)
+	w.affine, w.filter = flag(m.Map.Affine()), filters[m.Filter]
 	w.width, w.height, w.left, w.top = C.int32_t(m.Of.Width), C.int32_t(m.Of.Height), C.int32_t(m.X), C.int32_t(m.Y)
 	w.in_width, w.in_height = C.int32_t(in.Width), C.int32_t(in.Height)
 	if f, is := m.Fixed(media.Size{Height: stage.Height, Width: stage.Width}); is {

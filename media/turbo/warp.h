@@ -5,9 +5,12 @@
 
 #include "kernels.h"
 
+// In the order of media/turbo/warp.go.
+enum { HR_WARP_BILINEAR, HR_WARP_NEAREST, HR_WARP_BICUBIC };
+
 typedef struct {
 	double map[9], wave_x, wave_y;
-	int32_t affine, fixed, nearest;
+	int32_t affine, fixed, filter;
 	// Of the image before, and what of it is there.
 	int32_t width, height, left, top, in_width, in_height;
 	// As media.Fixed and media.Grid.
@@ -22,7 +25,8 @@ typedef struct {
 int hr_warp_can(const hr_kernels *k);
 
 // Reads no more than the pixels of in, and writes all pixels of to.
-void hr_warp_picture(const hr_warp *w, const int16_t *waves, const uint8_t *in, ptrdiff_t in_stride, uint8_t *to, ptrdiff_t stride, int width,
+// Weights are four for each of 2048 shares of a pixel, for bicubic.
+void hr_warp_picture(const hr_warp *w, const int16_t *waves, const int16_t *weights, const uint8_t *in, ptrdiff_t in_stride, uint8_t *to, ptrdiff_t stride, int width,
                      int height);
 
 #endif
