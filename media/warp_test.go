@@ -175,3 +175,87 @@ func TestWarpsMoveBoxesWithPixels(t *testing.T) {
 		}
 	}
 }
+
+// Images of a pixel or two, of every kind, come through.
+func TestWarpsOfSmallImages(t *testing.T) {
+	r := rand.New(rand.NewPCG(39, 8))
+	for _, size := range [][2]int{{1, 1}, {1, 5}, {4, 1}, {2, 2}} {
+		for _, color := range []media.Color{media.Gray, media.RGB, media.RGBA, media.Mask} {
+			for _, dtype := range []tensor.DType{tensor.Uint8, tensor.Uint16} {
+				n := color.Channels() * dtype.Size()
+				p := media.Pixels{Data: make([]byte, n*size[0]*size[1]), Stride: n * size[0], Width: size[0], Height: size[1], Color: color, DType: dtype}
+				for range 20 {
+					for _, one := range warps(r, size[0], size[1]) {
+						ran(t, p, one.op)
+					}
+					drew(t, p, r.Float64(), media.RandomPerspective{Distortion: 1, P: 1}, media.RandomAffine{Degrees: [2]float64{-1e6, 1e6}},
+						media.RandomZoomOut{SideRange: [2]float64{1, 4}, P: 1}, media.RandomRotation{Degrees: [2]float64{0, 90}, Expand: true})
+				}
+			}
+		}
+	}
+}
+
+// A perspective of an image of one row has no inverse, and one of a pixel none either.
+func TestPerspectiveOfALineIsNone(t *testing.T) {
+	p := confetti(rand.New(rand.NewPCG(39, 9)), media.RGB, 30, 1)
+	if got := drew(t, p, 0.5, media.RandomPerspective{Distortion: 0.5, P: 1}); !bytes.Equal(got, p.Data) {
+		t.Error("it is changed")
+	}
+}
+
+// Angles are taken modulo a circle; torchvision says what of Pillow's.
+func TestLargeAngles(t *testing.T) {
+	p := confetti(rand.New(rand.NewPCG(39, 10)), media.RGB, 40, 30)
+	for _, angle := range []float64{1e6, -1e6, 1e6 + 0.5, 36000, -630} {
+		want := oracle.OfPillow(t, pictured(p), "rotate", angle, 0)
+		if got := ran(t, p, media.Rotate{Angle: angle, Filter: media.Nearest}); !bytes.Equal(got, want.Pix) {
+			t.Errorf("by %v degrees it differs", angle)
+		}
+	}
+}
+
+// Sixteen bits have the levels of eight, and those between.
+func TestWarpsOfSixteenBits(t *testing.T) {
+	r := rand.New(rand.NewPCG(39, 11))
+	for range 20 {
+		width, height := 5+r.IntN(60), 5+r.IntN(60)
+		p := confetti(r, media.RGB, width, height)
+		wide := media.Pixels{Width: width, Height: height, Stride: 6 * width, Color: media.RGB, DType: tensor.Uint16}
+		for _, v := range p.Data {
+			wide.Data = append(wide.Data, v, v) // 257·v
+		}
+		for _, one := range warps(r, width, height) {
+			op := reflect.New(reflect.TypeOf(one.op)).Elem()
+			op.Set(reflect.ValueOf(one.op))
+			fill := [4]uint16{7, 70, 170}
+			op.FieldByName("Fill").Set(reflect.ValueOf(fill))
+			got := ran(t, p, op.Interface().(media.Op))
+			for c := range fill {
+				fill[c] *= 257
+			}
+			op.FieldByName("Fill").Set(reflect.ValueOf(fill))
+			for i, v := range ran(t, wide, op.Interface().(media.Op)) {
+				if low := int(got[i/2]); i%2 == 1 && (int(v) < low-1 || int(v) > low+1) { // the upper byte, or one that is equal to it
+					t.Fatalf("%#v: value %d is %d, and %d of 16 bits", op, i/2, low, v)
+				}
+			}
+		}
+	}
+}
+
+// A crop after a warp needs no more of the image before than it shows.
+func TestCropsNarrowWhatIsWarped(t *testing.T) {
+	info := media.Info{Width: 1000, Height: 800}
+	var plan media.Plan
+	ops := steps(media.Rotate{Angle: 10, Filter: media.Bilinear}, media.CenterCrop{Height: 100, Width: 100}, media.RandomFlip{P: 1})
+	if err := media.MakePlan(info, media.Options{}, ops, drawn{0.5}, &plan); err != nil {
+		t.Fatal(err)
+	}
+	if len(plan.Stages) != 2 {
+		t.Fatalf("%+v", plan.Stages)
+	}
+	if w := plan.Stages[0].Window; w.Width > 130 || w.Height > 130 || plan.Stages[1].Window.Width != 100 {
+		t.Errorf("%+v", plan.Stages)
+	}
+}
