@@ -74,7 +74,7 @@ func (o Affine) place(p *Plan, _ uint64, _ Rand) error {
 	return nil
 }
 
-// back is the map from the result, as torchvision computes it: of the product
+// back returns the map from the result, as torchvision computes it: of the product
 // T·C·R·Shear·Scale·C⁻¹ the inverse.
 func (o Affine) back(of Size) Map {
 	cx, cy := float64(of.Width)*.5, float64(of.Height)*.5
@@ -136,8 +136,8 @@ func (o RandomAffine) Result(in Form) (Form, error) {
 
 func (o RandomAffine) name() string { return "random_affine" }
 
-// place uses draw 0 for the angle, 1 and 2 for the translation, 3 for the scale, and 4 and
-// 5 for the shear.
+// place uses draw 0 for the angle, 1 and 2 for the translation, 3 for the scale, and 4
+// and 5 for the shear.
 func (o RandomAffine) place(p *Plan, id uint64, r Rand) error {
 	o = o.withDefaults()
 	does := Affine{Angle: evenly(o.Degrees, id, r, 0), Scale: evenly(o.Scale, id, r, 3), Filter: o.Filter, Center: o.Center, Fill: o.Fill}

@@ -1,13 +1,6 @@
 package media
 
-import (
-	"math"
-
-	"github.com/headrace/headrace/media/internal/orient"
-)
-
-// Bounds are a part of an image by its edges, in pixels from the upper left corner.
-type Bounds struct{ X0, Y0, X1, Y1 float64 }
+import "math"
 
 // move is what one of a plan's steps did to where pixels are: it turned, cut a window out
 // or scaled a part.
@@ -19,9 +12,9 @@ type move struct {
 	part   Part
 	to     Size // the zero Size: it did not scale
 	warp   *Warp
-	sane   *SanitizeBoxes
-	// centres says that boxes whose centres are not in the window are not to stay: it cuts
-	// nothing.
+	sane   *limits
+	// centres says that boxes whose centres are not in the window are not to stay: it
+	// cuts nothing.
 	centres bool
 }
 
@@ -58,33 +51,7 @@ func (p *Plan) Moved(b Bounds, from int) Bounds {
 	return b
 }
 
-// from counts from another corner.
-func (b Bounds) from(x, y float64) Bounds { return Bounds{b.X0 - x, b.Y0 - y, b.X1 - x, b.Y1 - y} }
-
-// within is what of them is in an image of a size.
-func (b Bounds) within(width, height float64) Bounds {
-	return Bounds{clamp(b.X0, width), clamp(b.Y0, height), clamp(b.X1, width), clamp(b.Y1, height)}
-}
-
-func clamp(v, most float64) float64 { return min(max(v, 0), most) }
-
-// turned is where a box of an image of a size is when that is turned.
-func (b Bounds) turned(turn int, width, height float64) Bounds {
-	flipX, flipY, swap := orient.Parts(turn)
-	if flipX {
-		b.X0, b.X1 = width-b.X1, width-b.X0
-	}
-	if flipY {
-		b.Y0, b.Y1 = height-b.Y1, height-b.Y0
-	}
-	if swap {
-		b = Bounds{b.Y0, b.X0, b.Y1, b.X1}
-	}
-	return b
-}
-
-// moved is what holds the four corners of a box, where they come to be, in a result of a
-// size.
+// moved returns the upright box around the four corners of a box, in a result of a size.
 func (w *Warp) moved(b Bounds, to Size) Bounds {
 	around := Bounds{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
 	for _, at := range [...][2]float64{{b.X0, b.Y0}, {b.X1, b.Y0}, {b.X1, b.Y1}, {b.X0, b.Y1}} {
@@ -97,9 +64,9 @@ func (w *Warp) moved(b Bounds, to Size) Bounds {
 	return around.within(float64(to.Width), float64(to.Height))
 }
 
-// forth is where a point of the image before comes to be, in a result of a size. It
-// reports false if the map has no inverse. Waves have none: what they do at the point is
-// taken back, as torchvision does.
+// forth takes a point of the image before to its place in a result of a size. It
+// reports false if the map has no inverse. Waves have none: those at the point are taken
+// back, as torchvision does.
 func (w *Warp) forth(x, y float64, to Size) (toX, toY float64, ok bool) {
 	back, ok := w.Map.inverse()
 	if !ok {

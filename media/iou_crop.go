@@ -2,10 +2,10 @@ package media
 
 import "fmt"
 
-// RandomIoUCrop cuts a random part out of an image whose overlap with some box is at least
-// a share that is drawn from Options: intersection over union, as SSD does it. A share of 1
-// or more leaves the image as it is. Boxes whose centre is not in the part are left out.
-// Without boxes the image stays as it is.
+// RandomIoUCrop cuts a random part out of an image whose overlap with some box is at
+// least a share that is drawn from Options: intersection over union, as SSD does it. A
+// share of 1 or more leaves the image as it is. Boxes whose centre is not in the part
+// are left out. Without boxes the image stays as it is.
 type RandomIoUCrop struct {
 	Scale   [2]float64 `json:"scale"`  // of each side, above 0 and up to 1
 	Aspect  [2]float64 `json:"aspect"` // of width to height
@@ -33,7 +33,7 @@ func (o RandomIoUCrop) Check() error {
 	return nil
 }
 
-// What is drawn ends: after so many options the image stays as it is.
+// Draws end: after so many options the image stays as it is.
 const (
 	mostTrials  = 1000
 	mostOptions = 100
@@ -78,6 +78,7 @@ func (o RandomIoUCrop) draw(p *Plan, id uint64, r Rand) Rect {
 	if len(boxes) == 0 {
 		return whole
 	}
+
 	for k := range uint32(mostOptions) {
 		first := k * uint32(1+4*o.Trials)
 		least := o.Options[below(r.Float64(id, first), len(o.Options))]
@@ -116,33 +117,7 @@ func (r Rect) holds(boxes []Bounds, least float64) bool {
 	return false
 }
 
-func (b Bounds) holdsCentre(other Bounds) bool {
-	x, y := .5*(other.X0+other.X1), .5*(other.Y0+other.Y1)
-	return b.X0 < x && x < b.X1 && b.Y0 < y && y < b.Y1
-}
-
-func (b Bounds) area() float64 { return float64((b.X1 - b.X0) * (b.Y1 - b.Y0)) }
-
-// overlap is the area that two boxes have in common as a share of what both cover.
-func (b Bounds) overlap(other Bounds) float64 {
-	w, h := min(b.X1, other.X1)-max(b.X0, other.X0), min(b.Y1, other.Y1)-max(b.Y0, other.Y0)
-	if w <= 0 || h <= 0 {
-		return 0
-	}
-	common := float64(w * h)
-	return common / (b.area() + other.area() - common)
-}
-
-// Along is what goes with an image that a plan is for.
-type Along struct {
-	Boxes []Bounds // as they are before step From
-	From  int
-	// Agree returns the part that images with the same step, by its ID, have in common,
-	// and draws it if none has drawn yet.
-	Agree func(id uint64, draw func() Rect) (Rect, error)
-}
-
-// boxes are those of the image as it is so far, of which a pixel is left in each direction.
+// boxes returns those of the image so far, of at least a pixel in each direction.
 func (p *Plan) boxes() (all []Bounds) {
 	for _, b := range p.Along.Boxes {
 		if b = p.Moved(b, p.Along.From); b.X1-b.X0 >= 1 && b.Y1-b.Y0 >= 1 {

@@ -9,8 +9,8 @@ import (
 // across and down.
 type Quad [4][2]float64
 
-// Perspective moves four points of an image to others, and everything else as if it lay in
-// a plane that is looked at from another place, as torchvision's perspective does of
+// Perspective moves four points of an image to others, and everything else as if it lay
+// in a plane that is looked at from another place, as torchvision's perspective does of
 // Pillow images.
 type Perspective struct {
 	Start  Quad      `json:"start"`
@@ -50,7 +50,7 @@ func (o Perspective) place(p *Plan, _ uint64, _ Rand) error {
 	return nil
 }
 
-// between4 is the map that takes four points to others, rounded to single precision as
+// between4 returns the map that takes four points to others, in single precision as
 // torchvision's is. It reports false if there is none.
 func between4(from, to Quad) (m Map, ok bool) {
 	var rows [8][9]float64
@@ -59,6 +59,7 @@ func between4(from, to Quad) (m Map, ok bool) {
 		rows[2*i] = [9]float64{x, y, 1, 0, 0, 0, -u * x, -u * y, u}
 		rows[2*i+1] = [9]float64{0, 0, 0, x, y, 1, -v * x, -v * y, v}
 	}
+
 	for k := range rows { // Gauss's elimination, with the largest of a column first
 		best := k
 		for i := k + 1; i < len(rows); i++ {
@@ -125,6 +126,8 @@ func (o RandomPerspective) place(p *Plan, id uint64, r Rand) error {
 		}
 		return nil
 	}
+
+	// Corners are those of the first and last pixels, as in torchvision.
 	w, h := float64(p.Width-1), float64(p.Height-1)
 	start := Quad{{0, 0}, {w, 0}, {w, h}, {0, h}}
 	end := start

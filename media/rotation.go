@@ -5,13 +5,14 @@ import (
 	"math"
 )
 
-// Rotate turns an image counter-clockwise by an angle in degrees, as Pillow's rotate does.
+// Rotate turns an image counter-clockwise by an angle in degrees, as Pillow's rotate
+// does.
 type Rotate struct {
 	Angle  float64 `json:"angle"`
 	Filter Filter  `json:"filter,omitzero"` // Nearest, Bilinear or Bicubic
 	// Expand makes the result as large as the turned image, instead of as the image.
 	Expand bool `json:"expand,omitempty"`
-	// Center is the point that stays where it is, across and down from the upper left
+	// Center is the point that stays in place, across and down from the upper left
 	// corner. nil: the middle.
 	Center *[2]float64 `json:"center,omitempty"`
 	Fill   [4]uint16   `json:"fill,omitzero"`
@@ -34,7 +35,9 @@ func (o Rotate) place(p *Plan, _ uint64, _ Rand) error {
 	if angle < 0 {
 		angle += 360
 	}
-	if quarters, is := quarterTurns(angle); is && o.Center == nil && (quarters%2 == 0 || o.Expand || p.Width == p.Height) {
+	quarters, is := quarterTurns(angle)
+	fits := quarters%2 == 0 || o.Expand || p.Width == p.Height
+	if is && o.Center == nil && fits {
 		return Rotate90{quarters}.place(p, 0, nil)
 	}
 	m, to := rotation(Size{p.Height, p.Width}, angle, o.Center, o.Expand)
@@ -48,7 +51,7 @@ func quarterTurns(angle float64) (n int, is bool) {
 	return n % 4, float64(90*n) == angle
 }
 
-// rotation is the map of a rotation, and the size of what it makes of an image. Pillow
+// rotation returns the map of a rotation and the size of its result. Pillow
 // rounds sine and cosine to 15 digits.
 func rotation(of Size, angle float64, center *[2]float64, expand bool) (m Map, to Size) {
 	w, h := float64(of.Width), float64(of.Height)
@@ -122,7 +125,7 @@ func (o RandomRotation) place(p *Plan, id uint64, r Rand) error {
 	return Rotate{angle, o.Filter, o.Expand, o.Center, o.Fill}.place(p, id, r)
 }
 
-// evenly is a number between two ends, of which the second is never reached.
+// evenly draws a number between two ends, of which the second is never reached.
 func evenly(ends [2]float64, id uint64, r Rand, draw uint32) float64 {
 	if ends[0] == ends[1] {
 		return ends[0]

@@ -28,15 +28,6 @@ func (o SanitizeBoxes) name() string { return "sanitize_boxes" }
 func (o SanitizeBoxes) NeedsBoxes() {}
 
 func (o SanitizeBoxes) place(p *Plan, _ uint64, _ Rand) error {
-	p.moves = append(p.moves, move{step: p.drawing, from: Size{p.Height, p.Width}, sane: &o, turn: 1})
+	p.moves = append(p.moves, move{step: p.drawing, from: Size{p.Height, p.Width}, sane: &limits{o.MinSize, o.MinArea}, turn: 1})
 	return nil
-}
-
-// kept is the box, or one without extent if it is not to stay.
-func (o *SanitizeBoxes) kept(b Bounds, of Size) Bounds {
-	w, h := b.X1-b.X0, b.Y1-b.Y0
-	if w >= o.MinSize && h >= o.MinSize && float64(w*h) >= o.MinArea && b == b.within(float64(of.Width), float64(of.Height)) {
-		return b
-	}
-	return Bounds{}
 }

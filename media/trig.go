@@ -2,9 +2,9 @@ package media
 
 import "math"
 
-// sinCos are the sine and cosine of an angle in degrees, the same on every machine, which
-// those of package math are not: conversions keep the compiler from fusing operations.
-// Quarter turns are exact.
+// sinCos returns the sine and cosine of an angle in degrees, the same on every machine,
+// which those of package math are not: conversions keep the compiler from fusing
+// operations. Quarter turns are exact.
 func sinCos(degrees float64) (sin, cos float64) {
 	degrees = math.Mod(degrees, 360)
 	quarter := math.RoundToEven(degrees / 90)

@@ -14,8 +14,9 @@ type Map [9]float64
 // Affine reports whether the map keeps lines parallel: there is nothing to divide by.
 func (m *Map) Affine() bool { return m[6] == 0 && m[7] == 0 && m[8] == 1 }
 
-// At is where a point goes. The conversions keep the compiler from fusing operations, so
-// that it is the same on every machine; the order of the sums is Pillow's.
+// At takes a point to its place. The conversions keep the compiler from fusing
+// operations, so that it is the same on every machine; the order of the sums is
+// Pillow's.
 func (m *Map) At(x, y float64) (toX, toY float64) {
 	toX = float64(float64(m[0]*x)+float64(m[1]*y)) + m[2]
 	toY = float64(float64(m[3]*x)+float64(m[4]*y)) + m[5]
@@ -53,7 +54,7 @@ func (m *Map) inverse() (Map, bool) {
 	return inverse, by != 0
 }
 
-// Warp says for each pixel of a stage's result where it comes from.
+// Warp has the source of each pixel of a stage's result.
 type Warp struct {
 	// Map goes from the centres of pixels of the result to points of the image before.
 	Map    Map
@@ -61,8 +62,8 @@ type Warp struct {
 	// Of is the size of the image before. Beyond its edges there is the stage's Fill;
 	// within them, pixels at the edge count for their neighbours outside.
 	Of Size
-	// X and Y are where in that image the stage's input begins: it may be no more of it
-	// than the result needs.
+	// X and Y are the place in that image at which the stage's input begins: it may be no
+	// more of it than the result needs.
 	X, Y int
 	// Waves moves points once more. Its zero value does not.
 	Waves Waves
@@ -83,7 +84,7 @@ func (p *Plan) warp(w Warp, to Size, fill [4]uint16) {
 	s.Window = Rect{0, 0, to.Width, to.Height}
 }
 
-// narrow leaves out of each stage what the warp after it does not look at.
+// narrow leaves out of each stage all pixels that the warp after it does not look at.
 func (p *Plan) narrow() {
 	for i := len(p.Stages) - 1; i > 0; i-- {
 		s, before := &p.Stages[i], &p.Stages[i-1]
@@ -104,8 +105,8 @@ func (p *Plan) narrow() {
 	}
 }
 
-// needs is the part of the image before that a part of the result may come from: never
-// nothing, since every stage has a result.
+// needs returns the part of the image before that a part of the result may come from:
+// never nothing, since every stage has a result.
 func (w *Warp) needs(part Rect) Rect {
 	whole := Rect{0, 0, w.Of.Width, w.Of.Height}
 	x0, y0 := float64(part.X)+.5, float64(part.Y)+.5
@@ -161,10 +162,12 @@ type Fixed struct{ X, Y, XByX, XByY, YByX, YByY int64 }
 // of the whole result.
 func (w *Warp) Fixed(to Size) (f Fixed, is bool) {
 	m := &w.Map
-	if w.Filter != Nearest || !m.Affine() || m[1] == 0 && m[3] == 0 || w.Waves.On() {
+	upright := m[1] == 0 && m[3] == 0
+	if w.Filter != Nearest || !m.Affine() || upright || w.Waves.On() {
 		return f, false
 	}
-	for _, at := range [...][2]float64{{0, 0}, {float64(to.Width), 0}, {0, float64(to.Height)}, {float64(to.Width), float64(to.Height)}} {
+	right, bottom := float64(to.Width), float64(to.Height)
+	for _, at := range [...][2]float64{{0, 0}, {right, 0}, {0, bottom}, {right, bottom}} {
 		if x, y := m.At(at[0], at[1]); !(math.Abs(x) < 1<<15 && math.Abs(y) < 1<<15) {
 			return f, false
 		}

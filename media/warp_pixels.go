@@ -37,8 +37,7 @@ func (s *Stage) WarpInto(to, in Pixels) {
 	s.warped(to, in)
 }
 
-// warped is WarpInto for what is within the target. What comes from outside stays as it
-// is.
+// warped is WarpInto within the target. Pixels from outside stay as they are.
 func (s *Stage) warped(to, in Pixels) {
 	l := warpLines.Get().(*warpLine)
 	defer warpLines.Put(l)
@@ -125,17 +124,18 @@ func sample(to, in Pixels, w *Warp, row int, xs, ys []int64) {
 	}
 }
 
-// corner is where pixels that are there begin, in an image of a size.
+// corner is the beginning of the pixels that are there, in an image of a size.
 type corner struct{ x, y, width, height int }
 
-// at is where pixels begin in memory, of which the nearest within the image is taken.
+// at returns the place of a pixel in memory: of the nearest one within the image.
 func (c *corner) at(in Pixels, x, y int) int {
 	x, y = min(max(x, 0), c.width-1), min(max(y, 0), c.height-1)
 	return (y-c.y)*in.Stride + (x-c.x)*in.PixelBytes()
 }
 
-// Bilinear of 8 bits takes shares of pixels of 1/2048, and weights of 14 bits, which make
-// up 1<<14 together and are never below 0. Fractions of levels are cut off, as Pillow does.
+// Bilinear of 8 bits takes shares of pixels of 1/2048, and weights of 14 bits, which
+// make up 1<<14 together and are never below 0. Fractions of levels are cut off, as
+// Pillow does.
 const (
 	shareBits  = 11
 	weightBits = 14
@@ -202,6 +202,7 @@ func (c *corner) bicubic(to []byte, in Pixels, x, y int64) {
 	if wide {
 		cut, most, step = 0, 65535, 2
 	}
+
 	var from [4][4]int
 	for k := range from {
 		for i := range from[k] {

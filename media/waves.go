@@ -16,8 +16,8 @@ type Waves struct {
 // On reports whether they move anything.
 func (w *Waves) On() bool { return w.X != 0 || w.Y != 0 }
 
-// WaveTaps are the weights of a blur of waves by the distance in pixels, 1<<15 together at
-// both sides. There are none for no blur.
+// WaveTaps are the weights of a blur of waves by the distance in pixels, 1<<15 together
+// at both sides. There are none for no blur.
 func WaveTaps(sigma float64) []int16 {
 	if !(sigma > 0) {
 		return nil
@@ -31,6 +31,7 @@ func WaveTaps(sigma float64) []int16 {
 		sum += 2 * curve[i]
 	}
 	sum -= curve[0]
+
 	taps := make([]int16, reach+1)
 	left := 1 << 15
 	for i := 1; i <= reach; i++ {
@@ -47,7 +48,7 @@ func WaveTaps(sigma float64) []int16 {
 	return taps
 }
 
-// noise is that of a pixel, across in the lower half and down in the upper.
+// noise returns that of a pixel: across in the lower half and down in the upper.
 func (w *Waves) noise(i uint32) uint32 {
 	v := i ^ uint32(w.Seed)
 	v = (v ^ v>>16) * 0x7feb352d
@@ -56,9 +57,9 @@ func (w *Waves) noise(i uint32) uint32 {
 	return v ^ v>>16
 }
 
-// Fill makes field, which has two numbers for each pixel of a size: how far that is moved
-// across and down, in 1/32768. Rows are rounded to that before columns are blurred. between
-// has room for as many.
+// Fill makes field, which has two numbers for each pixel of a size: how far that is
+// moved across and down, in 1/32768. Rows are rounded to that before columns are
+// blurred. between has room for as many.
 func (w *Waves) Fill(field, between []int16, of Size) {
 	across, down := WaveTaps(w.Sigma[0]), WaveTaps(w.Sigma[1])
 	row := make([]int16, 2*of.Width)
@@ -78,6 +79,8 @@ func (w *Waves) Fill(field, between []int16, of Size) {
 			}
 		}
 	}
+
+	// The columns, of rounded rows.
 	if down == nil {
 		copy(field, between)
 		return
@@ -99,7 +102,7 @@ func mixed(taps []int16, at func(k int) int16) int16 {
 	return int16(sum >> 15)
 }
 
-// at is what Fill makes for one pixel.
+// at returns the numbers that Fill makes for one pixel.
 func (w *Waves) at(of Size, x, y int) (moved [2]int16) {
 	across, down := WaveTaps(w.Sigma[0]), WaveTaps(w.Sigma[1])
 	for c := range moved {

@@ -88,8 +88,8 @@ func (o ScaleJitter) place(p *Plan, id uint64, r Rand) error {
 	return p.scale("scale_jitter", by, o.Filter)
 }
 
-// scale makes both sides longer by a factor, and cuts off fractions; but none becomes less
-// than a pixel.
+// scale makes both sides longer by a factor, and cuts off fractions; but none becomes
+// less than a pixel.
 func (p *Plan) scale(op string, by float64, f Filter) error {
 	width, height := math.Floor(float64(float64(p.Width)*by)), math.Floor(float64(float64(p.Height)*by))
 	width, height = max(width, 1), max(height, 1)

@@ -3,9 +3,10 @@
 //
 //	augment [-go] WIDTH HEIGHT
 //
-// reads the pixels of an RGB image from standard input, and then lines: a step as recipes
-// have it. For each it prints the least CPU time of a call in milliseconds, of several
-// repetitions; what the step draws is another in each call, and drawing is part of the time.
+// reads the pixels of an RGB image from standard input, and then lines: a step as
+// recipes have it. For each it prints the least CPU time of a call in milliseconds, of
+// several repetitions; what the step draws is another in each call, and drawing is part
+// of the time.
 package main
 
 import (
@@ -53,7 +54,8 @@ func run() error {
 	if _, err := io.ReadFull(in, image.Data[:image.Stride*height]); err != nil {
 		return err
 	}
-	for {
+
+	for { // a step on each line
 		line, err := in.ReadBytes('\n')
 		if err == io.EOF {
 			return nil
@@ -93,6 +95,8 @@ func measure(op media.Op, image media.Pixels) (least float64, err error) {
 	r := draws{rand.New(rand.NewPCG(1, 2))}
 	var plan media.Plan
 	var dst []byte
+
+	// Each repetition is long enough for the clock.
 	info, steps := media.Info{Width: image.Width, Height: image.Height}, []media.Step{{Op: op}}
 	for n := 0; n < repetitions; {
 		calls, start := 0, cpu()

@@ -162,8 +162,8 @@ type agreed struct {
 	part media.Rect
 }
 
-// Agree notes the part of an image that was drawn for a step which others have, too. If the
-// step is tried again, the last try counts.
+// Agree notes the part of an image that was drawn for a step which others have, too. If
+// the step is tried again, the last try counts.
 func (r *Record) Agree(step uint64, part media.Rect) {
 	for i := range r.agreed {
 		if r.agreed[i].step == step {

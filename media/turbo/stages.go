@@ -63,7 +63,8 @@ func (h *handle) stages(dst []byte, stride int, in picture, plan *media.Plan) er
 		}
 
 		width, height := orient.Size(stage.Turn, stage.Window.Width, stage.Window.Height)
-		if i == 0 && last > 0 && plan.Stages[1].Warp != nil && stage.Idle() && in.jpeg == nil && in.orientation <= 1 {
+		warpsNext := i == 0 && last > 0 && plan.Stages[1].Warp != nil
+		if warpsNext && stage.Idle() && in.jpeg == nil && in.orientation <= 1 {
 			in.pixels, in.width, in.height = viewed(in.pixels, stage), width, height
 			continue // the next one looks at it where it is
 		}

@@ -38,14 +38,14 @@ func warp(stage *media.Stage, to, in media.Pixels) {
 		defer waveMemory.Give(memory)
 		w.wave_width = C.int32_t(stage.Width)
 	}
-	C.hr_warp_picture(&w, waves, (*C.int16_t)(&media.CubicWeights()[0][0]), pointer(in.Data), C.ptrdiff_t(in.Stride), pointer(to.Data[at.Y*to.Stride+3*at.X:]), C.ptrdiff_t(to.Stride),
-		C.int(at.Width), C.int(at.Height))
+	C.hr_warp_picture(&w, waves, (*C.int16_t)(&media.CubicWeights()[0][0]), pointer(in.Data), C.ptrdiff_t(in.Stride),
+		pointer(to.Data[at.Y*to.Stride+3*at.X:]), C.ptrdiff_t(to.Stride), C.int(at.Width), C.int(at.Height))
 }
 
 var waveMemory = scratch.Pool{Brief: true}
 
-// wavesOf makes the waves of a stage's warp, in memory that is to be given back; nil if it
-// has none.
+// wavesOf makes the waves of a stage's warp, in memory that is to be given back; nil if
+// it has none.
 func wavesOf(stage *media.Stage) (field *C.int16_t, memory *[]byte) {
 	w := &stage.Warp.Waves
 	if !w.On() {
@@ -53,16 +53,19 @@ func wavesOf(stage *media.Stage) (field *C.int16_t, memory *[]byte) {
 	}
 	across, down := media.WaveTaps(w.Sigma[0]), media.WaveTaps(w.Sigma[1])
 	own := 2*stage.Width*stage.Height + C.HR_WAVE_BEYOND
-	memory = waveMemory.Take(2 * (own + int(C.hr_wave_scratch(C.int(stage.Width), C.int(stage.Height), C.int(len(across))))))
+	scratch := int(C.hr_wave_scratch(C.int(stage.Width), C.int(stage.Height), C.int(len(across))))
+	memory = waveMemory.Take(2 * (own + scratch))
 	all := unsafe.Slice((*C.int16_t)(unsafe.Pointer(unsafe.SliceData(*memory))), len(*memory)/2)
-	C.hr_wave_field(C.uint64_t(w.Seed), taps(across), C.int(len(across)), taps(down), C.int(len(down)), C.int(stage.Width), C.int(stage.Height),
-		&all[0], &all[own])
+	C.hr_wave_field(C.uint64_t(w.Seed), taps(across), C.int(len(across)), taps(down), C.int(len(down)),
+		C.int(stage.Width), C.int(stage.Height), &all[0], &all[own])
 	return &all[0], memory
 }
 
 func taps(weights []int16) *C.int16_t { return (*C.int16_t)(unsafe.SliceData(weights)) }
 
-var filters = map[media.Filter]C.int32_t{media.Bilinear: C.HR_WARP_BILINEAR, media.Nearest: C.HR_WARP_NEAREST, media.Bicubic: C.HR_WARP_BICUBIC}
+var filters = map[media.Filter]C.int32_t{
+	media.Bilinear: C.HR_WARP_BILINEAR, media.Nearest: C.HR_WARP_NEAREST, media.Bicubic: C.HR_WARP_BICUBIC,
+}
 
 // warpOf says in C what a stage's warp is, if there are kernels for it.
 func warpOf(stage *media.Stage, in media.Pixels) (w C.hr_warp, ok bool) {
@@ -81,7 +84,8 @@ func warpOf(stage *media.Stage, in media.Pixels) (w C.hr_warp, ok bool) {
 	w.width, w.height, w.left, w.top = C.int32_t(m.Of.Width), C.int32_t(m.Of.Height), C.int32_t(m.X), C.int32_t(m.Y)
 	w.in_width, w.in_height = C.int32_t(in.Width), C.int32_t(in.Height)
 	if f, is := m.Fixed(media.Size{Height: stage.Height, Width: stage.Width}); is {
-		for _, at := range [...][2]int64{{0, 0}, {int64(stage.Width), 0}, {0, int64(stage.Height)}, {int64(stage.Width), int64(stage.Height)}} {
+		right, bottom := int64(stage.Width), int64(stage.Height)
+		for _, at := range [...][2]int64{{0, 0}, {right, 0}, {0, bottom}, {right, bottom}} {
 			for _, v := range [...]int64{f.X + at[0]*f.XByX + at[1]*f.XByY, f.Y + at[0]*f.YByX + at[1]*f.YByY} {
 				if v >= 1<<31 || v < -1<<31 {
 					return w, false
@@ -91,6 +95,7 @@ func warpOf(stage *media.Stage, in media.Pixels) (w C.hr_warp, ok bool) {
 		w.fixed, w.fixed_x, w.fixed_y = 1, C.int32_t(f.X), C.int32_t(f.Y)
 		w.x_by_x, w.x_by_y, w.y_by_x, w.y_by_y = C.int32_t(f.XByX), C.int32_t(f.XByY), C.int32_t(f.YByX), C.int32_t(f.YByY)
 	}
+
 	g := stage.Grid()
 	w.x, w.y, w.right_x, w.right_y = C.int32_t(g.X), C.int32_t(g.Y), C.int32_t(g.RightX), C.int32_t(g.RightY)
 	w.down_x, w.down_y = C.int32_t(g.DownX), C.int32_t(g.DownY)

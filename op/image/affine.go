@@ -83,7 +83,8 @@ func (*RandomAffine) Refused() map[string]string { return torchvisionsNames }
 
 // Transform implements [recipe.Transform].
 func (a *RandomAffine) Transform() media.Op {
-	op := media.RandomAffine{Degrees: a.Degrees.ends(), Shear: a.Shear.both(), Filter: filter(a.Filter), Center: point(a.Center), Fill: a.Fill.color()}
+	op := media.RandomAffine{Degrees: a.Degrees.ends(), Shear: a.Shear.both(), Filter: filter(a.Filter),
+		Center: point(a.Center), Fill: a.Fill.color()}
 	copy(op.Translate[:], a.Translate)
 	copy(op.Scale[:], a.Scale)
 	return op

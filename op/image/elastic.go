@@ -26,7 +26,7 @@ type Elastic struct {
 // Docs implements [argument.Documented].
 func (*Elastic) Docs() map[string]string {
 	return ofWarps(map[string]string{
-		"alpha": "how far: half of it is the distance in pixels that noise of 1 would move a pixel, before it is smoothed; or [across, down]",
+		"alpha": "how far: noise of 1 would move a pixel by half of it, before it is smoothed; or [across, down]",
 		"sigma": "how smooth: the standard deviation in pixels of what blurs the noise, up to 100; or [across, down]",
 	})
 }

@@ -16,7 +16,7 @@ var _ = Ops.Add(recipe.NewOp[RandomZoomOut]("random_zoom_out", recipe.Between,
 // RandomZoomOut are the arguments of the operation random_zoom_out.
 type RandomZoomOut struct {
 	Fill      Fill      `json:"fill,omitempty" default:"0" doc:"the colour of the canvas: one number, or one per channel"`
-	SideRange []float64 `json:"side_range,omitzero" example:"[1, 2]" doc:"how much longer sides become, least and greatest; by default [1, 4]"`
+	SideRange []float64 `json:"side_range,omitzero" example:"[1, 2]" doc:"how much longer sides become; by default [1, 4]"`
 	P         *float64  `json:"p,omitempty" min:"0" max:"1" default:"0.5" doc:"the probability"`
 
 	recipe.On

@@ -81,7 +81,8 @@ func (*RandomRotation) Refused() map[string]string { return torchvisionsNames }
 
 // Transform implements [recipe.Transform].
 func (r *RandomRotation) Transform() media.Op {
-	return media.RandomRotation{Degrees: r.Degrees.ends(), Filter: filter(r.Filter), Expand: *r.Expand, Center: point(r.Center), Fill: r.Fill.color()}
+	return media.RandomRotation{Degrees: r.Degrees.ends(), Filter: filter(r.Filter), Expand: *r.Expand,
+		Center: point(r.Center), Fill: r.Fill.color()}
 }
 
 // Check implements [recipe.Args].

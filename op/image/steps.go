@@ -62,6 +62,7 @@ func (p *Steps) Run(ctx context.Context, it *record.Record, t *core.Tool) error 
 			return err
 		}
 	}
+
 	// The file and the compressed bytes are needed until here: draw reads them.
 	it.Shut()
 	if !p.Keeps {
@@ -106,8 +107,8 @@ func (p *Steps) FormOf(it *record.Record) media.Form {
 }
 
 // Plan makes one of the steps, for compressed bytes, or for stored pixels of this form.
-// Random draws are the same, however the steps are divided. Before it is run, a plan takes
-// what steps draw for boxes for the whole image: they may not be there yet.
+// Random draws are the same, however the steps are divided. Before it is run, a plan
+// takes what steps draw for boxes for the whole image: they may not be there yet.
 func (p *Steps) Plan(it *record.Record, t *core.Tool, f media.Form, run bool) error {
 	explain := run && p.Env.Ledger
 	info := media.Info{Width: f.Width, Height: f.Height, Orientation: 1}

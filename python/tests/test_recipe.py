@@ -93,7 +93,7 @@ RANDOM = {
     "scale_jitter": lambda r: {"target_size": r.choice([9, (3, 4)]), "scale_range": r.choice([None, (0.5, 2)]), "filter": filter_of(r)},
     "random_short_size": lambda r: {"sizes": r.choice([[9], range(3, 9)]), "max_size": r.choice([None, 99])},
     "random_iou_crop": lambda r: {"min_scale": r.random() / 2 + 1e-9, "sampler_options": r.choice([None, [0, 0.5]])},
-    "sanitize_boxes": lambda r: {"min_size": r.choice([1, 2.5]), "min_area": r.choice([None, 9])},
+    "sanitize_boxes": lambda r: {"min_size": r.choice([1, 2.5]), "min_area": r.choice([1, 9])},
     "color_jitter": lambda r: {
         "brightness": r.choice([0, 0.4, (0.5, 2)]),
         "contrast": r.random(),

@@ -6,8 +6,8 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
-	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
@@ -159,8 +159,9 @@ func (f *fuser) transform(c *chain, s recipe.Step, args recipe.Transform) error 
 		return errors.New("has no image to work on")
 	}
 	op := args.Transform()
-	if _, needs := op.(interface{ NeedsBoxes() }); needs && !slices.ContainsFunc(fields, func(name string) bool { return c.boxesOf(name) != nil }) {
-		return fmt.Errorf("needs the boxes of %s: put boxes before it", words.List(fields))
+	_, needs := op.(interface{ NeedsBoxes() })
+	if needs && !slices.ContainsFunc(fields, func(name string) bool { return c.boxesOf(name) != nil }) {
+		return fmt.Errorf("needs the boxes of %s: put boxes before it", strings.Join(fields, ", "))
 	}
 	for i, field := range fields {
 		p, err := f.goOn(c, s, field)

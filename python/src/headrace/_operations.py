@@ -1323,8 +1323,7 @@ class Operations:
             .elastic(alpha=120, sigma=(8, 4))
 
         Args:
-            alpha: how far: half of it is the distance in pixels that noise of 1 would move a pixel, before it is smoothed; or [across,
-                down].
+            alpha: how far: noise of 1 would move a pixel by half of it, before it is smoothed; or [across, down].
             sigma: how smooth: the standard deviation in pixels of what blurs the noise, up to 100; or [across, down].
             filter: `"nearest"`, `"bilinear"` or `"bicubic"`, as Pillow's `transform` has them; masks always use nearest; by default
                 `"bilinear"`.
@@ -1716,7 +1715,7 @@ class Operations:
 
         Args:
             fill: the colour of the canvas: one number, or one per channel.
-            side_range: how much longer sides become, least and greatest; by default [1, 4].
+            side_range: how much longer sides become; by default [1, 4].
             p: the probability.
             field: the image or mask, if samples have several.
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
