@@ -54,7 +54,7 @@ func checkAffine(name string, degrees, scale, shearX, shearY [2]float64, center 
 	return f.checkWarp(name)
 }
 
-// leastScale keeps points of the result within what whole numbers can say.
+// leastScale keeps points of the result within the range of whole numbers.
 const leastScale = 1e-4
 
 // Result tells the form after the operation.

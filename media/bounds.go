@@ -8,14 +8,14 @@ type Bounds struct{ X0, Y0, X1, Y1 float64 }
 // from counts from another corner.
 func (b Bounds) from(x, y float64) Bounds { return Bounds{b.X0 - x, b.Y0 - y, b.X1 - x, b.Y1 - y} }
 
-// within is what of them is in an image of a size.
+// within returns the part in an image of a size.
 func (b Bounds) within(width, height float64) Bounds {
 	return Bounds{clamp(b.X0, width), clamp(b.Y0, height), clamp(b.X1, width), clamp(b.Y1, height)}
 }
 
 func clamp(v, most float64) float64 { return min(max(v, 0), most) }
 
-// turned is where a box of an image of a size is when that is turned.
+// turned returns the box after an image of a size is turned.
 func (b Bounds) turned(turn int, width, height float64) Bounds {
 	flipX, flipY, swap := orient.Parts(turn)
 	if flipX {
@@ -47,10 +47,10 @@ func (b Bounds) overlap(other Bounds) float64 {
 	return common / (b.area() + other.area() - common)
 }
 
-// limits are those of boxes that stay.
+// limits decide which boxes stay.
 type limits struct{ size, area float64 }
 
-// kept is the box, or one without extent if it is not to stay.
+// kept returns the box, or one without extent if it is not to stay.
 func (l *limits) kept(b Bounds, of Size) Bounds {
 	w, h := b.X1-b.X0, b.Y1-b.Y0
 	large := min(w, h) >= l.size && float64(w*h) >= l.area

@@ -30,7 +30,7 @@ def elastic(args, pixels, displacement):
     h, w, c = args["size"]
     image = torch.from_numpy(numpy.frombuffer(pixels, "u1").reshape(h, w, c).copy()).permute(2, 0, 1)
     displacement = torch.from_numpy(numpy.frombuffer(displacement, "<f4").reshape(1, h, w, 2).copy())
-    return None, F.elastic(image, displacement, F.InterpolationMode.BILINEAR if hasattr(F, "InterpolationMode") else 2).permute(1, 2, 0).contiguous().numpy().tobytes()
+    return None, F.elastic(image, displacement, 2).permute(1, 2, 0).contiguous().numpy().tobytes()
 `
 
 func floats(v []float32) []byte {
@@ -56,7 +56,8 @@ func TestWavesEqualTorchvisions(t *testing.T) {
 		for i := range n {
 			noise[i], noise[n+i] = float32(raw[2*i])/32768, float32(raw[2*i+1])/32768
 		}
-		blobs := oracle.Run(t, torchvisionsWaves, "blurred", map[string]any{"size": [2]int{size.Height, size.Width}, "sigma": w.Sigma}, nil, floats(noise))
+		blobs := oracle.Run(t, torchvisionsWaves, "blurred", map[string]any{"size": [2]int{size.Height, size.Width},
+			"sigma": w.Sigma}, nil, floats(noise))
 		for i := range 2 * n {
 			want := float64(math.Float32frombits(binary.LittleEndian.Uint32(blobs[0][4*i:])))
 			if got := float64(field[2*(i%n)+i/n]) / 32768; math.Abs(got-want) > 1./4000 {
@@ -91,7 +92,8 @@ func TestElasticEqualsTorchvisions(t *testing.T) {
 		moved[2*i] = float32(float64(field[2*i]) * w.X * 2 / float64(size.Width))
 		moved[2*i+1] = float32(float64(field[2*i+1]) * w.Y * 2 / float64(size.Height))
 	}
-	want := oracle.Run(t, torchvisionsWaves, "elastic", map[string]any{"size": [3]int{size.Height, size.Width, 3}}, nil, p.Data, floats(moved))[0]
+	want := oracle.Run(t, torchvisionsWaves, "elastic", map[string]any{"size": [3]int{size.Height, size.Width, 3}},
+		nil, p.Data, floats(moved))[0]
 	const border = 4
 	for y := border; y < size.Height-border; y++ {
 		for x := border; x < size.Width-border; x++ {
@@ -110,7 +112,8 @@ func TestElasticMovesBoxes(t *testing.T) {
 	size := media.Size{Height: 60, Width: 80}
 	var plan media.Plan
 	op := media.Elastic{Alpha: [2]float64{100, 100}, Sigma: [2]float64{5, 5}}
-	if err := media.MakePlan(media.Info{Width: size.Width, Height: size.Height}, media.Options{}, steps(op), drawn{0.1, 0.2}, &plan); err != nil {
+	if err := media.MakePlan(media.Info{Width: size.Width, Height: size.Height}, media.Options{}, steps(op),
+		drawn{0.1, 0.2}, &plan); err != nil {
 		t.Fatal(err)
 	}
 	w := plan.Stages[1].Warp.Waves
@@ -132,7 +135,8 @@ func TestElasticMovesBoxes(t *testing.T) {
 // Images of one pixel, and of fewer than the blur looks at, are moved too.
 func TestElasticOfSmallImages(t *testing.T) {
 	for _, side := range []int{1, 2, 5} {
-		p := media.Pixels{Data: make([]byte, 3*side*side), Stride: 3 * side, Width: side, Height: side, Color: media.RGB, DType: tensor.Uint8}
+		p := media.Pixels{Data: make([]byte, 3*side*side), Stride: 3 * side, Width: side, Height: side,
+			Color: media.RGB, DType: tensor.Uint8}
 		drew(t, p, 0.5, media.Elastic{Alpha: [2]float64{50, 50}, Sigma: [2]float64{5, 5}})
 	}
 }

@@ -42,7 +42,7 @@ type Stage struct {
 	// Filter is what it is resized with.
 	Filter Filter
 	// Warp is what makes Width × Height pixels of Crop instead of resizing it, if it is
-	// not nil. What it finds no pixels for is Fill. The first stage has none.
+	// not nil. Pixels without a source are Fill. The first stage has none.
 	Warp *Warp
 	// Window is the part of those Width × Height pixels that is the result. Where it
 	// reaches beyond them, the result is Fill.

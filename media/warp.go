@@ -140,7 +140,7 @@ type Grid struct {
 	X, Y, RightX, RightY, DownX, DownY int
 }
 
-// Grid is that of the stage's Target.
+// Grid returns that of the stage's Target.
 func (s *Stage) Grid() (g Grid) {
 	at := s.Target()
 	point := func(x, y int) (int, int) {

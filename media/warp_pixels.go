@@ -20,8 +20,8 @@ type warpLine struct{ x, y []int64 }
 var warpLines = sync.Pool{New: func() any { return new(warpLine) }}
 
 // WarpInto makes to, which has the size of the stage's result but for colours, by the
-// stage's warp of its input, which it may change. It is the definition of what a warp
-// computes. Colours are weighted by how opaque they are, around the image too.
+// stage's warp of its input, which it may change. It defines the pixels of
+// a warp. Colours are weighted by how opaque they are, around the image too.
 func (s *Stage) WarpInto(to, in Pixels) {
 	Border(to, Rect{}, s.Fill)
 	at := s.Target()
@@ -171,7 +171,7 @@ func (c *corner) bilinear16(to []byte, in Pixels, x, y int64) {
 	}
 }
 
-// CubicWeights are those of four pixels in a row by the share of the second that is
+// CubicWeights returns those of four pixels in a row by the share of the second that is
 // passed: Pillow's curve for this, a = -1, is not that of its resizes.
 func CubicWeights() *[1 << shareBits][4]int16 { return cubicWeights() }
 

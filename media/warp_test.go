@@ -51,7 +51,8 @@ func warps(r *rand.Rand, width, height int) map[string]oneWarp {
 			Center: center, Fill: fills}, []any{angle, [2]int{dx, dy}, scale, shear, pillows[f], fill, center}, f == media.Nearest},
 	}
 	if width > 4 && height > 4 {
-		all["perspective"] = oneWarp{media.Perspective{Start: start, End: end, Filter: f, Fill: fills}, []any{start, end, pillows[f], fill}, f == media.Nearest}
+		all["perspective"] = oneWarp{media.Perspective{Start: start, End: end, Filter: f, Fill: fills}, []any{start,
+			end, pillows[f], fill}, f == media.Nearest}
 	}
 	return all
 }
@@ -92,7 +93,8 @@ from torchvision import tv_tensors
 from torchvision.transforms.v2 import functional as F
 
 def moved(args):
-    boxes = tv_tensors.BoundingBoxes(torch.tensor(args["boxes"], dtype=torch.float64).reshape(-1, 4), format="XYXY", canvas_size=args["size"])
+    boxes = tv_tensors.BoundingBoxes(torch.tensor(args["boxes"], dtype=torch.float64).reshape(-1, 4), format="XYXY",
+	canvas_size=args["size"])
     out = getattr(F, args["name"])(boxes, *args["args"])
     return [list(out.canvas_size), out.tolist()],
 `
@@ -111,7 +113,8 @@ func TestWarpsMoveBoxesAsTorchvision(t *testing.T) {
 				boxes[i] = [4]float64{x, y, x + (float64(width)-x)*r.Float64(), y + (float64(height)-y)*r.Float64()}
 			}
 			var want [2]json.RawMessage
-			oracle.Run(t, torchvisionsBoxes, "moved", map[string]any{"boxes": boxes, "size": [2]int{height, width}, "name": name, "args": one.args}, &want)
+			oracle.Run(t, torchvisionsBoxes, "moved", map[string]any{"boxes": boxes, "size": [2]int{height, width},
+				"name": name, "args": one.args}, &want)
 			var size [2]int
 			var moved [][4]float64
 			if err := errors.Join(json.Unmarshal(want[0], &size), json.Unmarshal(want[1], &moved)); err != nil {
@@ -148,7 +151,8 @@ func TestWarpsMoveBoxesWithPixels(t *testing.T) {
 		for _, one := range warps(r, width, height) {
 			x, y := r.IntN(width-10), r.IntN(height-10)
 			box := media.Rect{X: x, Y: y, Width: 8 + r.IntN(width-x-8), Height: 8 + r.IntN(height-y-8)}
-			p := media.Pixels{Data: make([]byte, width*height), Stride: width, Width: width, Height: height, Color: media.Mask, DType: tensor.Uint8}
+			p := media.Pixels{Data: make([]byte, width*height), Stride: width, Width: width, Height: height,
+				Color: media.Mask, DType: tensor.Uint8}
 			for i := range box.Height {
 				copy(p.Row(box.Y + i)[box.X:], bytes.Repeat([]byte{1}, box.Width))
 			}
@@ -157,7 +161,8 @@ func TestWarpsMoveBoxesWithPixels(t *testing.T) {
 			op.FieldByName("Fill").Set(reflect.Zero(reflect.TypeFor[[4]uint16]()))
 			var plan media.Plan
 			o := media.Options{Color: media.Mask}
-			if err := media.MakePlan(media.Info{Width: width, Height: height}, o, steps(op.Interface().(media.Op)), nil, &plan); err != nil {
+			if err := media.MakePlan(media.Info{Width: width, Height: height}, o, steps(op.Interface().(media.Op)),
+				nil, &plan); err != nil {
 				t.Fatal(err)
 			}
 			got := ran(t, p, op.Interface().(media.Op))
@@ -168,7 +173,8 @@ func TestWarpsMoveBoxesWithPixels(t *testing.T) {
 					seen = media.Bounds{X0: min(seen.X0, x), Y0: min(seen.Y0, y), X1: max(seen.X1, x+1), Y1: max(seen.Y1, y+1)}
 				}
 			}
-			b := plan.Moved(media.Bounds{X0: float64(box.X), Y0: float64(box.Y), X1: float64(box.X + box.Width), Y1: float64(box.Y + box.Height)}, 0)
+			b := plan.Moved(media.Bounds{X0: float64(box.X), Y0: float64(box.Y), X1: float64(box.X + box.Width),
+				Y1: float64(box.Y + box.Height)}, 0)
 			if seen.X1 > 0 && !(seen.X0 > b.X0-1 && seen.Y0 > b.Y0-1 && seen.X1 < b.X1+1 && seen.Y1 < b.Y1+1) {
 				t.Fatalf("%#v of %d×%d: %v is in %v, and the box in %v", op, width, height, box, seen, b)
 			}
@@ -183,13 +189,16 @@ func TestWarpsOfSmallImages(t *testing.T) {
 		for _, color := range []media.Color{media.Gray, media.RGB, media.RGBA, media.Mask} {
 			for _, dtype := range []tensor.DType{tensor.Uint8, tensor.Uint16} {
 				n := color.Channels() * dtype.Size()
-				p := media.Pixels{Data: make([]byte, n*size[0]*size[1]), Stride: n * size[0], Width: size[0], Height: size[1], Color: color, DType: dtype}
+				p := media.Pixels{Data: make([]byte, n*size[0]*size[1]), Stride: n * size[0], Width: size[0],
+					Height: size[1], Color: color, DType: dtype}
 				for range 20 {
 					for _, one := range warps(r, size[0], size[1]) {
 						ran(t, p, one.op)
 					}
-					drew(t, p, r.Float64(), media.RandomPerspective{Distortion: 1, P: 1}, media.RandomAffine{Degrees: [2]float64{-1e6, 1e6}},
-						media.RandomZoomOut{SideRange: [2]float64{1, 4}, P: 1}, media.RandomRotation{Degrees: [2]float64{0, 90}, Expand: true})
+					drew(t, p, r.Float64(), media.RandomPerspective{Distortion: 1, P: 1},
+						media.RandomAffine{Degrees: [2]float64{-1e6, 1e6}},
+						media.RandomZoomOut{SideRange: [2]float64{1, 4},
+							P: 1}, media.RandomRotation{Degrees: [2]float64{0, 90}, Expand: true})
 				}
 			}
 		}

@@ -16,8 +16,8 @@ type Waves struct {
 // On reports whether they move anything.
 func (w *Waves) On() bool { return w.X != 0 || w.Y != 0 }
 
-// WaveTaps are the weights of a blur of waves by the distance in pixels, 1<<15 together
-// at both sides. There are none for no blur.
+// WaveTaps returns the weights of a blur of waves by the distance in pixels, 1<<15
+// together at both sides. There are none for no blur.
 func WaveTaps(sigma float64) []int16 {
 	if !(sigma > 0) {
 		return nil
@@ -121,7 +121,7 @@ func (w *Waves) at(of Size, x, y int) (moved [2]int16) {
 	return moved
 }
 
-// waveMemory has fields of waves, and what is between their passes.
+// waveMemory has fields of waves, and the rows between their passes.
 var waveMemory = sync.Pool{New: func() any { return new([2][]int16) }}
 
 // waves gives those of a warp for a result of a size to use; nil if it has none.

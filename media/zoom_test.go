@@ -58,7 +58,8 @@ func TestSizesEqualTorchvisions(t *testing.T) {
 			one{"ScaleJitter", []any{[2]int{target[1], target[0]}, []float64{0.1, 2}}, size, u},
 			one{"RandomShortestSize", []any{sizes, 350}, size, u})
 		ops = append(ops, media.RandomZoomOut{SideRange: [2]float64{1, 4}, P: 1},
-			media.ScaleJitter{Height: target[0], Width: target[1], Scale: [2]float64{0.1, 2}}, media.RandomShortSize{Sizes: sizes, MaxSize: 350})
+			media.ScaleJitter{Height: target[0], Width: target[1], Scale: [2]float64{0.1,
+				2}}, media.RandomShortSize{Sizes: sizes, MaxSize: 350})
 	}
 	var want [][4]int
 	oracle.Run(t, torchvisionsSizes, "sizes", map[string]any{"cases": cases}, &want)
@@ -68,7 +69,8 @@ func TestSizesEqualTorchvisions(t *testing.T) {
 			draws = append([]float64{0}, draws...)
 		}
 		var plan media.Plan
-		if err := media.MakePlan(media.Info{Height: c.Size[0], Width: c.Size[1]}, media.Options{}, steps(ops[i]), drawn(draws), &plan); err != nil {
+		if err := media.MakePlan(media.Info{Height: c.Size[0], Width: c.Size[1]}, media.Options{}, steps(ops[i]),
+			drawn(draws), &plan); err != nil {
 			t.Fatal(err)
 		}
 		place := plan.Moved(media.Bounds{X1: 1, Y1: 1}, 0)
@@ -106,11 +108,13 @@ func TestRandomIoUCrop(t *testing.T) {
 		along := media.Along{Agree: func(_ uint64, draw func() media.Rect) (media.Rect, error) { return draw(), nil }}
 		for range round % 4 {
 			x, y := float64(size.Width)*r.Float64(), float64(size.Height)*r.Float64()
-			along.Boxes = append(along.Boxes, media.Bounds{X0: x, Y0: y, X1: x + (float64(size.Width)-x)*r.Float64(), Y1: y + (float64(size.Height)-y)*r.Float64()})
+			along.Boxes = append(along.Boxes, media.Bounds{X0: x, Y0: y, X1: x + (float64(size.Width)-x)*r.Float64(),
+				Y1: y + (float64(size.Height)-y)*r.Float64()})
 		}
 		op := media.RandomIoUCrop{Scale: [2]float64{0.3, 1}, Aspect: [2]float64{0.5, 2}, Options: []float64{least}, Trials: 40}
 		plan := media.Plan{Along: &along}
-		if err := media.MakePlan(media.Info{Height: size.Height, Width: size.Width}, media.Options{}, steps(op), evenDraws{r}, &plan); err != nil {
+		if err := media.MakePlan(media.Info{Height: size.Height, Width: size.Width}, media.Options{}, steps(op),
+			evenDraws{r}, &plan); err != nil {
 			t.Fatal(err)
 		}
 		if plan.Height == size.Height && plan.Width == size.Width {

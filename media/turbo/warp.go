@@ -67,7 +67,7 @@ var filters = map[media.Filter]C.int32_t{
 	media.Bilinear: C.HR_WARP_BILINEAR, media.Nearest: C.HR_WARP_NEAREST, media.Bicubic: C.HR_WARP_BICUBIC,
 }
 
-// warpOf says in C what a stage's warp is, if there are kernels for it.
+// warpOf returns a stage's warp for C, if there are kernels for it.
 func warpOf(stage *media.Stage, in media.Pixels) (w C.hr_warp, ok bool) {
 	const most = 1<<15 - 1
 	m := stage.Warp

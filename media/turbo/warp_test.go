@@ -24,12 +24,14 @@ func anyWarp(r *rand.Rand) []media.Op {
 		media.RandomAffine{Degrees: ends(180), Translate: [2]float64{r.Float64(), r.Float64()}, Scale: [2]float64{0.05, 3},
 			Shear: [2][2]float64{ends(60), ends(60)}, Filter: f, Fill: fill},
 		media.RandomPerspective{Distortion: r.Float64(), P: 1, Filter: f, Fill: fill},
-		media.Elastic{Alpha: [2]float64{200 * r.Float64(), 200 * r.Float64()}, Sigma: [2]float64{8 * r.Float64(), float64(r.IntN(4))}, Filter: f, Fill: fill},
+		media.Elastic{Alpha: [2]float64{200 * r.Float64(), 200 * r.Float64()}, Sigma: [2]float64{8 * r.Float64(),
+			float64(r.IntN(4))}, Filter: f, Fill: fill},
 	}[r.IntN(4)]}
 	if r.IntN(3) == 0 {
 		ops = append([]media.Op{media.CenterCrop{Height: 1 + r.IntN(60), Width: 1 + r.IntN(60)}}, ops...)
 	}
-	more := []media.Op{media.RandomFlip{P: 0.5}, media.RandomRotate90{P: 1}, media.CenterCrop{Height: 1 + r.IntN(90), Width: 1 + r.IntN(90)},
+	more := []media.Op{media.RandomFlip{P: 0.5}, media.RandomRotate90{P: 1}, media.CenterCrop{Height: 1 + r.IntN(90),
+		Width: 1 + r.IntN(90)},
 		media.Pad{Left: r.IntN(5), Top: r.IntN(5), Fill: fill}, media.Invert{}, media.Resize{Size: 20}}
 	for range r.IntN(4) {
 		ops = append(ops, more[r.IntN(len(more))])
@@ -64,7 +66,8 @@ func TestWarpsEqualGo(t *testing.T) {
 			}
 			for i := range want {
 				if got[i] != want[i] {
-					t.Fatalf("%v of %d×%d: byte %d of a row of %d, row %d: %d, want %d\n%+v", ops, width, height, i%stride, stride, i/stride,
+					t.Fatalf("%v of %d×%d: byte %d of a row of %d, row %d: %d, want %d\n%+v", ops, width, height,
+						i%stride, stride, i/stride,
 						got[i], want[i], plan.Stages)
 				}
 			}
@@ -74,7 +77,8 @@ func TestWarpsEqualGo(t *testing.T) {
 
 func BenchmarkWarps(b *testing.B) {
 	for _, side := range []int{224, 512} {
-		p := media.Pixels{Width: side, Height: side, Stride: 3 * side, Data: decodertest.Random(3*side*side, 1), Color: media.RGB, DType: tensor.Uint8}
+		p := media.Pixels{Width: side, Height: side, Stride: 3 * side, Data: decodertest.Random(3*side*side, 1),
+			Color: media.RGB, DType: tensor.Uint8}
 		for _, filter := range []media.Filter{media.Nearest, media.Bilinear, media.Bicubic} {
 			for name, op := range map[string]media.Op{
 				"rotate":      media.Rotate{Angle: 17, Filter: filter},
@@ -83,7 +87,8 @@ func BenchmarkWarps(b *testing.B) {
 				"perspective": media.RandomPerspective{Distortion: 0.5, P: 1, Filter: filter},
 			} {
 				var plan media.Plan
-				if err := media.MakePlan(media.Info{Width: side, Height: side}, media.Options{}, []media.Step{{Op: op}}, decodertest.Hashed(3), &plan); err != nil {
+				if err := media.MakePlan(media.Info{Width: side, Height: side}, media.Options{},
+					[]media.Step{{Op: op}}, decodertest.Hashed(3), &plan); err != nil {
 					b.Fatal(err)
 				}
 				dst := make([]byte, len(p.Data))

@@ -67,10 +67,12 @@ func TestMistakesInStepsThatMovePixels(t *testing.T) {
 func TestStepsThatMovePixels(t *testing.T) {
 	one, both := [2]float64{-10, 10}, [2]float64{3, 4}
 	for step, want := range map[string]media.Op{
-		`{"rotate": {"angle": 5, "center": [3, 4], "fill": 7}}`: media.Rotate{Angle: 5, Filter: media.Nearest, Center: &both, Fill: [4]uint16{7, 7, 7, 7}},
-		`{"random_rotation": {"degrees": 10, "expand": true}}`:  media.RandomRotation{Degrees: one, Filter: media.Nearest, Expand: true},
-		`{"affine": {"shear": [3, 4], "filter": "bicubic"}}`:    media.Affine{Scale: 1, Shear: both, Filter: media.Bicubic},
-		`{"random_affine": {"degrees": 10, "shear": 10}}`:       media.RandomAffine{Degrees: one, Shear: [2][2]float64{one}, Filter: media.Nearest},
+		`{"rotate": {"angle": 5, "center": [3, 4], "fill": 7}}`: media.Rotate{Angle: 5, Filter: media.Nearest,
+			Center: &both, Fill: [4]uint16{7, 7, 7, 7}},
+		`{"random_rotation": {"degrees": 10, "expand": true}}`: media.RandomRotation{Degrees: one, Filter: media.Nearest, Expand: true},
+		`{"affine": {"shear": [3, 4], "filter": "bicubic"}}`:   media.Affine{Scale: 1, Shear: both, Filter: media.Bicubic},
+		`{"random_affine": {"degrees": 10, "shear": 10}}`: media.RandomAffine{Degrees: one,
+			Shear: [2][2]float64{one}, Filter: media.Nearest},
 		`{"random_affine": {"degrees": [3, 4], "shear": [3, 4, -10, 10]}}`: media.RandomAffine{Degrees: both,
 			Shear: [2][2]float64{both, one}, Filter: media.Nearest},
 		`"random_perspective"`: media.RandomPerspective{Distortion: 0.5, P: 0.5},
