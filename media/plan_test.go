@@ -421,7 +421,7 @@ func spoil(t *rapid.T, v reflect.Value) {
 		v.Set(reflect.New(v.Type().Elem()))
 		spoil(t, v.Elem())
 	case reflect.Bool:
-		v.SetBool(rapid.Bool().Draw(t, "bool"))
+		v.SetBool(rapid.Bool().Draw(t, "flag"))
 	case reflect.Int:
 		v.SetInt(int64(wholes().Draw(t, "whole")))
 	case reflect.Uint8, reflect.Uint16:

@@ -67,6 +67,22 @@ var spellings = map[string]spelling{
 	"image.Shear":       {hint: "float | Sequence[float]", turn: "numbers_of(%[1]q, %[1]s)"},
 	"image.Corners":     {hint: "Sequence[Sequence[float]]", turn: "[numbers_of(%[1]q, at) for at in %[1]s]"},
 	"image.Range":       {hint: "Range", turn: "numbers_of(%[1]q, %[1]s)"},
+	"bool":             {hint: "bool", usual: "False"},
+	"*bool":            {hint: "bool"},
+	"string":           {hint: "str"},
+	"*float64":         {hint: "float", turn: "number_of(%[1]q, %[1]s)"},
+	"*[2]float64":      {hint: "tuple[float, float]", turn: "range_of(%[1]q, %[1]s)", none: true},
+	"*[3]int":          {hint: "Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
+	"[]int":            {hint: "int | Sequence[int]", turn: "integer_list(%[1]q, %[1]s)"},
+	"[]string":         {hint: "Some", turn: "names_of(%[2]q, (%[1]s,))"},
+	"recipe.Size":      {hint: "Size", turn: "size_of(%[1]s)"},
+	"[]recipe.Size":    {hint: "Iterable[Size]", turn: "[size_of(size) for size in %[1]s]"},
+	"image.Fill":       {hint: "int | Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
+	"*image.Padding":   {hint: "int | Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
+	"image.Range":      {hint: "Range", turn: "numbers_of(%[1]q, %[1]s)"},
+	"image.WholeRange": {hint: "int | tuple[int, int] | list[int]", turn: "integers(%[1]q, %[1]s)"},
+	"image.Paint": {hint: `int | Sequence[int] | Literal["random"]`,
+		turn: "%[1]s if isinstance(%[1]s, str) else integers(%[1]q, %[1]s)"},
 	"column.Numbers":    {hint: "float | Sequence[float]", turn: "numbers_of(%[1]q, %[1]s)"},
 	"[]float64":         {hint: "Sequence[float]", turn: "numbers_of(%[1]q, %[1]s)"},
 	"image.Channels":    {hint: "float | Sequence[float]", turn: "numbers_of(%[1]q, %[1]s)"},
@@ -124,7 +140,7 @@ var anotherWay = regexp.MustCompile(`, instead of (\w+)$`)
 var aliases = map[string]string{"filter": "Filter", "anchor": "Anchor"}
 
 // Spelt as a tuple, where a recipe has a list.
-var tuples = []string{"recipe.Size", "[]recipe.Size", "*[2]float64", "*[3]int", "*image.Padding", "image.Range"}
+var tuples = []string{"recipe.Size", "[]recipe.Size", "*[2]float64", "*[3]int", "*image.Padding", "image.Range", "image.WholeRange"}
 
 // parameter is an argument of a method.
 type parameter struct {

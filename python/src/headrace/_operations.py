@@ -1328,6 +1328,16 @@ class Operations:
             filter: `"nearest"`, `"bilinear"` or `"bicubic"`, as Pillow's `transform` has them; masks always use nearest; by default
                 `"bilinear"`.
             fill: what is around the image: one number, or one per channel; by default 0.
+    def cutout(
+        size: int,
+        value: int | Sequence[int] | Literal["random"] = 0,
+        p: float = 1.0,
+        """Erase a square whose middle is anywhere in the image, as DeVries and Taylor's Cutout.
+            .cutout(56)
+            size: pixels of a side; what reaches beyond the image is lost.
+            value: the level that takes its place: one number, or one per channel; or "random": a normal number for each value, with the
+                mean and deviation of ImageNet's images.
+            p: the probability.
             field: the image or mask, if samples have several.
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
@@ -1338,6 +1348,10 @@ class Operations:
             "fill": None if fill is None else integers("fill", fill),
         }
         return self._image("elastic", field, fields, args)
+            "size": integer("size", size),
+            "value": value if isinstance(value, str) else integers("value", value),
+            "p": number_of("p", p),
+        return self._image("cutout", field, fields, args)
 
     def equalize(self, field: str | None = None, *, fields: Some | None = None) -> Pipeline:
         """Make the values of each channel about as frequent, as torchvision's `equalize`.
@@ -1375,6 +1389,52 @@ class Operations:
             "sigma": None if sigma is None else numbers_of("sigma", sigma),
         }
         return self._image("gaussian_blur", field, fields, args)
+
+    def gaussian_noise(self, mean: float = 0.0, sigma: float = 0.1, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Add a normal number to every value of an image, as torchvision's `GaussianNoise`.
+
+            .gaussian_noise(sigma=0.05)
+
+        Sums stay within the range. All frames of a clip get the same numbers.
+
+        Args:
+            mean: of the numbers, where 1 is the whole range.
+            sigma: their standard deviation, also of the whole range.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("gaussian_noise", field, fields, {"mean": number_of("mean", mean), "sigma": number_of("sigma", sigma)})
+
+    def grid_mask(
+        self,
+        size: int | tuple[int, int] | list[int],
+        ratio: float = 0.5,
+        value: int | Sequence[int] = 0,
+        p: float = 1.0,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Erase a grid of squares, which begins anywhere.
+
+            .grid_mask((64, 128))
+            .grid_mask(96, 0.4, p=0.7)  # a square every 96 pixels, of 38
+
+        Args:
+            size: pixels from square to square, from 2: one number, or (least, greatest), between which it is drawn evenly for each image.
+            ratio: the side of a square, as a share of that distance.
+            value: the level that takes its place: one number, or one per channel.
+            p: the probability.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "size": integers("size", size),
+            "ratio": number_of("ratio", ratio),
+            "value": integers("value", value),
+            "p": number_of("p", p),
+        }
+        return self._image("grid_mask", field, fields, args)
 
     def invert(self, field: str | None = None, *, fields: Some | None = None) -> Pipeline:
         """Make 255 - v of every value, as torchvision's `invert`.
@@ -1417,6 +1477,11 @@ class Operations:
             "fill": None if fill is None else integers("fill", fill),
         }
         return self._image("perspective", field, fields, args)
+    def jpeg(self, quality: int | tuple[int, int] | list[int], *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Give an image the faults of a JPEG, as torchvision's `JPEG`.
+            .jpeg((25, 95))
+            quality: from 1 to 100: one number, or (least, greatest), between which it is drawn evenly for each image.
+        return self._image("jpeg", field, fields, {"quality": integers("quality", quality)})
 
     def posterize(self, bits: int, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Keep so many upper bits of every value, as torchvision's `posterize`.
@@ -1518,6 +1583,38 @@ class Operations:
         """
         return self._image("random_equalize", field, fields, {"p": number_of("p", p)})
 
+    def random_erasing(
+        self,
+        p: float = 0.5,
+        scale: tuple[float, float] | None = None,
+        ratio: tuple[float, float] | None = None,
+        value: int | Sequence[int] | Literal["random"] = 0,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Erase a random rectangle of an image, as torchvision's `RandomErasing`.
+
+            .random_erasing(p=0.25)
+            .random_erasing(p=0.25, value="random").normalize("imagenet")
+
+        Args:
+            p: the probability.
+            scale: least and greatest share of the image's area, by default (0.02, 0.33).
+            ratio: least and greatest ratio of height to width, by default (0.3, 3.3).
+            value: the level that takes its place: one number, or one per channel; or "random": a normal number for each value, with the
+                mean and deviation of ImageNet's images.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "p": number_of("p", p),
+            "scale": range_of("scale", scale),
+            "ratio": range_of("ratio", ratio),
+            "value": value if isinstance(value, str) else integers("value", value),
+        }
+        return self._image("random_erasing", field, fields, args)
+
     def random_invert(self, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Make 255 - v of every value, at random, as torchvision's `RandomInvert`.
 
@@ -1594,6 +1691,18 @@ class Operations:
             filter: `"nearest"`, `"bilinear"` or `"bicubic"`, as Pillow's `transform` has them; masks always use nearest; by default
                 `"bilinear"`.
             fill: what is around the image: one number, or one per channel; by default 0.
+    def random_photometric_distort(
+        brightness: Range | None = None,
+        contrast: Range | None = None,
+        saturation: Range | None = None,
+        hue: Range | None = None,
+        """Change brightness, contrast, saturation, hue and the order of colours at random, as torchvision's `RandomPhotometricDistort`.
+            .random_photometric_distort()
+            brightness: the factor: one number, or (least, greatest), between which it is drawn evenly; by default (0.875, 1.125).
+            contrast: the same, by default (0.5, 1.5).
+            saturation: the same, by default (0.5, 1.5).
+            hue: the same, of a full turn of the hue: from -0.5 to 0.5; by default (-0.05, 0.05).
+            p: the probability of each of the five changes.
             field: the image or mask, if samples have several.
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
@@ -1604,6 +1713,11 @@ class Operations:
             "fill": None if fill is None else integers("fill", fill),
         }
         return self._image("random_perspective", field, fields, args)
+            "brightness": None if brightness is None else numbers_of("brightness", brightness),
+            "contrast": None if contrast is None else numbers_of("contrast", contrast),
+            "saturation": None if saturation is None else numbers_of("saturation", saturation),
+            "hue": None if hue is None else numbers_of("hue", hue),
+        return self._image("random_photometric_distort", field, fields, args)
 
     def random_posterize(self, bits: int, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Keep so many upper bits of every value, at random, as torchvision's `RandomPosterize`.
