@@ -80,6 +80,10 @@ var spellings = map[string]spelling{
 	"image.Fill":       {hint: "int | Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
 	"*image.Padding":   {hint: "int | Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
 	"image.Range":      {hint: "Range", turn: "numbers_of(%[1]q, %[1]s)"},
+	"image.Degrees":    {hint: "Range", turn: "numbers_of(%[1]q, %[1]s)"},
+	"image.Shear":      {hint: "float | Sequence[float]", turn: "numbers_of(%[1]q, %[1]s)"},
+	"image.Corners":    {hint: "Sequence[Sequence[float]]", turn: "[numbers_of(%[1]q, at) for at in %[1]s]"},
+	"recipe.Chain":     {hint: "Changes", turn: "self._changes(%[1]q, %[1]s)"},
 	"image.WholeRange": {hint: "int | tuple[int, int] | list[int]", turn: "integers(%[1]q, %[1]s)"},
 	"image.Paint": {hint: `int | Sequence[int] | Literal["random"]`,
 		turn: "%[1]s if isinstance(%[1]s, str) else integers(%[1]q, %[1]s)"},
@@ -231,6 +235,7 @@ if TYPE_CHECKING:
 
     Some = str | Iterable[str]
     Size = int | tuple[int, int] | list[int]
+    Changes = Callable[[Pipeline], Pipeline] | Sequence[Callable[[Pipeline], Pipeline] | Mapping[str, Any] | str]
     Range = float | tuple[float, float] | list[float]
     Seeds = Iterable[Literal["random", "numpy", "torch"]]
     Where = Literal["process", "thread", "here"] | Workers | Executor

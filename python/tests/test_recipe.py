@@ -432,6 +432,8 @@ def assert_same_chain(given, loaded):
 
 
 def same(op, name, asked, got):
+    if name == "steps":  # inside of a step on an image: with all arguments
+        return [next(iter(s)) if isinstance(s, dict) else s for s in asked] == [next(iter(s)) if isinstance(s, dict) else s for s in got]
     if op == "color_jitter" and name == "p":
         return got == asked or (got is None and asked == 1)
     if op == "color_jitter":

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     Some = str | Iterable[str]
     Size = int | tuple[int, int] | list[int]
+    Changes = Callable[[Pipeline], Pipeline] | Sequence[Callable[[Pipeline], Pipeline] | Mapping[str, Any] | str]
     Range = float | tuple[float, float] | list[float]
     Seeds = Iterable[Literal["random", "numpy", "torch"]]
     Where = Literal["process", "thread", "here"] | Workers | Executor
@@ -1296,6 +1297,28 @@ class Operations:
         }
         return self._image("affine", field, fields, args)
 
+    def auto_augment(
+        self,
+        policy: Literal["imagenet", "cifar10", "svhn"] | None = None,
+        filter: Filter | None = None,
+        fill: int | Sequence[int] = 0,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Carry out one of 25 pairs of changes that were found for a set of images, as torchvision's `AutoAugment`.
+
+            .auto_augment()
+
+        Args:
+            policy: the set of images: `"imagenet"`, the default, `"cifar10"` or `"svhn"`.
+            filter: of rotations, shears and shifts: `"nearest"`, the default, `"bilinear"` or `"bicubic"`.
+            fill: the colour beyond the image: one number, or one per channel.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("auto_augment", field, fields, {"policy": policy, "filter": filter, "fill": integers("fill", fill)})
+
     def autocontrast(self, field: str | None = None, *, fields: Some | None = None) -> Pipeline:
         """Stretch the values of each channel over all levels, as torchvision's `autocontrast`.
 
@@ -1447,6 +1470,18 @@ class Operations:
         """
         return self._image("invert", field, fields, {})
 
+    def jpeg(self, quality: int | tuple[int, int] | list[int], *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Give an image the faults of a JPEG, as torchvision's `JPEG`.
+
+            .jpeg((25, 95))
+
+        Args:
+            quality: from 1 to 100: one number, or (least, greatest), between which it is drawn evenly for each image.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("jpeg", field, fields, {"quality": integers("quality", quality)})
+
     def perspective(
         self,
         start: Sequence[Sequence[float]],
@@ -1494,6 +1529,44 @@ class Operations:
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
         return self._image("posterize", field, fields, {"bits": integer("bits", bits)})
+
+    def rand_augment(
+        self,
+        num_ops: int | None = None,
+        magnitude: int | None = None,
+        bins: int | None = None,
+        filter: Filter | None = None,
+        fill: int | Sequence[int] = 0,
+        config: str | None = None,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Carry out some of 14 changes of an image, all of one strength, as torchvision's `RandAugment`; or as timm's, by its text.
+
+            .rand_augment()
+            .rand_augment(config="rand-m9-mstd0.5-inc1", filter="bicubic", fill=(124, 116, 104))  # as timm
+
+        Args:
+            num_ops: how many changes, one after the other; by default 2.
+            magnitude: their strength, below bins; by default 9.
+            bins: how many strengths there are; by default 31.
+            filter: of rotations, shears and shifts: `"nearest"`, the default, `"bilinear"` or `"bicubic"`.
+            fill: the colour beyond the image: one number, or one per channel.
+            config: timm's text, such as `rand-m9-mstd0.5-inc1`, instead of `num_ops`, magnitude and bins: sections m (magnitude of 10), n
+                (changes), p (the probability of each, by default 0.5), mstd (deviation of magnitudes; above 100: evenly), mmax, inc.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "num_ops": optional("num_ops", num_ops),
+            "magnitude": optional("magnitude", magnitude),
+            "bins": optional("bins", bins),
+            "filter": filter,
+            "fill": integers("fill", fill),
+            "config": config,
+        }
+        return self._image("rand_augment", field, fields, args)
 
     def random_adjust_sharpness(self, factor: float, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Sharpen an image, or smooth it, at random, as torchvision's `RandomAdjustSharpness`.
@@ -1548,6 +1621,19 @@ class Operations:
         }
         return self._image("random_affine", field, fields, args)
 
+    def random_apply(self, steps: Changes, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Carry out steps on an image with a probability, or none of them, as torchvision's `RandomApply`.
+
+            .random_apply(lambda p: p.gaussian_blur(23).solarize(128), p=0.2)
+
+        Args:
+            steps: steps on an image, without names, failures or fields of their own.
+            p: the probability.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("random_apply", field, fields, {"steps": self._changes("steps", steps), "p": number_of("p", p)})
+
     def random_autocontrast(self, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Stretch the values of each channel over all levels, at random, as torchvision's `RandomAutocontrast`.
 
@@ -1570,6 +1656,30 @@ class Operations:
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
         return self._image("random_channel_permutation", field, fields, {})
+
+    def random_choice(
+        self,
+        steps: Changes,
+        p: Sequence[float] | None = None,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Carry out one of several steps on an image, as torchvision's `RandomChoice`.
+
+            .random_choice([lambda p: p.solarize(128), lambda p: p.gaussian_blur(9).grayscale(3)], p=[1, 2])
+
+        Args:
+            steps: steps on an image, without names, failures or fields of their own; several are one by `random_apply`.
+            p: how likely each is, as a share of their sum; by default all are alike.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "steps": self._changes("steps", steps),
+            "p": None if p is None else numbers_of("p", p),
+        }
+        return self._image("random_choice", field, fields, args)
 
     def random_equalize(self, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Make the values of each channel about as frequent, at random, as torchvision's `RandomEqualize`.
@@ -1669,6 +1779,11 @@ class Operations:
             "trials": optional("trials", trials),
         }
         return self._image("random_iou_crop", field, fields, args)
+    def random_order(self, steps: Changes, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Carry out steps on an image in random order, as torchvision's `RandomOrder`.
+            .random_order(lambda p: p.equalize().gaussian_blur(5))
+            steps: steps on an image, without names, failures or fields of their own.
+        return self._image("random_order", field, fields, {"steps": self._changes("steps", steps)})
 
     def random_perspective(
         self,
@@ -1717,6 +1832,39 @@ class Operations:
             "contrast": None if contrast is None else numbers_of("contrast", contrast),
             "saturation": None if saturation is None else numbers_of("saturation", saturation),
             "hue": None if hue is None else numbers_of("hue", hue),
+        return self._image("random_photometric_distort", field, fields, args)
+
+    def random_photometric_distort(
+        self,
+        brightness: Range | None = None,
+        contrast: Range | None = None,
+        saturation: Range | None = None,
+        hue: Range | None = None,
+        p: float = 0.5,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Change brightness, contrast, saturation, hue and the order of colours at random, as torchvision's `RandomPhotometricDistort`.
+
+            .random_photometric_distort()
+
+        Args:
+            brightness: the factor: one number, or (least, greatest), between which it is drawn evenly; by default (0.875, 1.125).
+            contrast: the same, by default (0.5, 1.5).
+            saturation: the same, by default (0.5, 1.5).
+            hue: the same, of a full turn of the hue: from -0.5 to 0.5; by default (-0.05, 0.05).
+            p: the probability of each of the five changes.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "brightness": None if brightness is None else numbers_of("brightness", brightness),
+            "contrast": None if contrast is None else numbers_of("contrast", contrast),
+            "saturation": None if saturation is None else numbers_of("saturation", saturation),
+            "hue": None if hue is None else numbers_of("hue", hue),
+            "p": number_of("p", p),
+        }
         return self._image("random_photometric_distort", field, fields, args)
 
     def random_posterize(self, bits: int, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
@@ -1942,6 +2090,33 @@ class Operations:
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
         return self._image("solarize", field, fields, {"threshold": number_of("threshold", threshold)})
+
+    def trivial_augment(
+        self,
+        bins: int = 31,
+        filter: Filter | None = None,
+        fill: int | Sequence[int] = 0,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Carry out one of 14 changes of an image, of any strength, as torchvision's `TrivialAugmentWide`.
+
+            .trivial_augment()
+
+        Args:
+            bins: how many strengths there are.
+            filter: of rotations, shears and shifts: `"nearest"`, the default, `"bilinear"` or `"bicubic"`.
+            fill: the colour beyond the image: one number, or one per channel.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "bins": integer("bins", bins),
+            "filter": filter,
+            "fill": integers("fill", fill),
+        }
+        return self._image("trivial_augment", field, fields, args)
 
     def normalize(
         self,
