@@ -84,6 +84,7 @@ var spellings = map[string]spelling{
 	"image.Shear":      {hint: "float | Sequence[float]", turn: "numbers_of(%[1]q, %[1]s)"},
 	"image.Corners":    {hint: "Sequence[Sequence[float]]", turn: "[numbers_of(%[1]q, at) for at in %[1]s]"},
 	"recipe.Chain":     {hint: "Changes", turn: "self._changes(%[1]q, %[1]s)"},
+	"sound.Decibels":   {hint: "Range", turn: "numbers_of(%[1]q, %[1]s)"},
 	"image.WholeRange": {hint: "int | tuple[int, int] | list[int]", turn: "integers(%[1]q, %[1]s)"},
 	"image.Paint": {hint: `int | Sequence[int] | Literal["random"]`,
 		turn: "%[1]s if isinstance(%[1]s, str) else integers(%[1]q, %[1]s)"},
@@ -144,7 +145,7 @@ var anotherWay = regexp.MustCompile(`, instead of (\w+)$`)
 var aliases = map[string]string{"filter": "Filter", "anchor": "Anchor"}
 
 // Spelt as a tuple, where a recipe has a list.
-var tuples = []string{"recipe.Size", "[]recipe.Size", "*[2]float64", "*[3]int", "*image.Padding", "image.Range", "image.WholeRange"}
+var tuples = []string{"recipe.Size", "[]recipe.Size", "*[2]float64", "*[3]int", "*image.Padding", "image.Range", "image.WholeRange", "sound.Decibels"}
 
 // parameter is an argument of a method.
 type parameter struct {

@@ -378,7 +378,7 @@ def fitting(r, p, name):
     tries = [args, {arg: said["properties"][arg].get("examples", [given])[0] for arg, given in args.items()}]
     tries += [dict(list(tries[1].items())[:n]) for n in reversed(range(len(args)))]
     for args in tries:
-        for before in (p, p.decode_audio(16000, "mono"), p.decode_npy("int32")):
+        for before in (p, p.decode_audio(16000, "mono"), p.decode_npy("int32"), p.decode_audio(16000, "mono").log_mel()):
             with contextlib.suppress(hr.RecipeError, TypeError):
                 made = getattr(before, name)(**args)
                 made.recipe()

@@ -317,6 +317,20 @@ class Operations:
         }
         return self._with("decode_audio", args)
 
+    def gain(self, db: Range, *, field: str | None = None) -> Pipeline:
+        """Make a recording louder or softer by a random number of decibels.
+
+            words = hr.files("words").decode_audio(16000, "mono", 1.0)
+            words.gain((-6, 6)).batch(32)
+
+        Samples of int16 stay within their range; float32 may go beyond 1.
+
+        Args:
+            db: decibels, of amplitude: one number, or (least, greatest), between which it is drawn evenly.
+            field: the samples, float32 or int16; by default `"audio"`.
+        """
+        return self._with("gain", {"db": numbers_of("db", db), "field": field})
+
     def log_mel(
         self,
         preset: Literal["whisper", "kaldi", "librosa", "torchaudio"] | None = None,
@@ -370,6 +384,47 @@ class Operations:
             "to": to,
         }
         return self._with("log_mel", args)
+
+    def spec_augment(
+        self,
+        time: int,
+        freq: int,
+        *,
+        n_time: int | None = None,
+        n_freq: int | None = None,
+        p: float | None = None,
+        value: float | None = None,
+        layout: Literal["TM", "MT"] | None = None,
+        field: str | None = None,
+    ) -> Pipeline:
+        """Mask stretches of time and bands of a spectrogram at random, as torchaudio's `SpecAugment`.
+
+            words = hr.files("words").decode_audio(16000, "mono", 1.0).log_mel()
+            words.spec_augment(time=40, freq=15, n_time=2, n_freq=2).batch(32)
+
+        A mask is as long as a whole number below `time` or `freq`, evenly, and anywhere. Masks may overlap; lengths stay.
+
+        Args:
+            time: frames that a mask over time has less than; 0: none is masked.
+            freq: bands that a mask over bands has less than; 0: none is masked.
+            n_time: how many masks over time, by default 1.
+            n_freq: how many masks over bands, by default 1.
+            p: the share of the frames, and of the bands, that one mask may take; by default 1.
+            value: what masked numbers become; by default the mean of all, before.
+            layout: its axes, as `log_mel` has made them: `"TM"`, the default, or `"MT"`.
+            field: the spectrogram, float32; by default `"mel"`.
+        """
+        args = {
+            "time": integer("time", time),
+            "freq": integer("freq", freq),
+            "n_time": optional("n_time", n_time),
+            "n_freq": optional("n_freq", n_freq),
+            "p": None if p is None else number_of("p", p),
+            "value": None if value is None else number_of("value", value),
+            "layout": layout,
+            "field": field,
+        }
+        return self._with("spec_augment", args)
 
     def decode_video(
         self,
