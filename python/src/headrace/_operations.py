@@ -1386,6 +1386,44 @@ class Operations:
         return self._image("autocontrast", field, fields, {})
 
     def elastic(
+    def cutmix(
+        self,
+        alpha: float = 1.0,
+        classes: int | None = None,
+        *,
+        p: float | None = None,
+        smoothing: float | None = None,
+        image: str | None = None,
+        label: str | None = None,
+        layout: Literal["NHWC", "NCHW"] | None = None,
+    ) -> Pipeline:
+        """Lay a rectangle of the image before it over each image of a batch, and mix their labels, as torchvision's `CutMix`.
+
+            .batch(64).cutmix(1.0, classes=1000)
+
+        It comes after `batch`. Labels become float32, a number for each class.
+
+        Args:
+            alpha: of the distribution Beta(alpha, alpha) of the share that an image keeps.
+            classes: the number of classes, if labels are whole numbers.
+            p: the probability with which a batch is mixed, by default 1.
+            smoothing: the share of a label that all classes get alike, mixed or not; by default 0.
+            image: the images, uint8 or float32; by default `"image"`.
+            label: whole numbers of classes, or float32 with a number for each class; by default `"label"`.
+            layout: the axes of images: `"NHWC"` or `"NCHW"`; by default as the number of channels says.
+        """
+        args = {
+            "alpha": number_of("alpha", alpha),
+            "classes": optional("classes", classes),
+            "p": None if p is None else number_of("p", p),
+            "smoothing": None if smoothing is None else number_of("smoothing", smoothing),
+            "image": image,
+            "label": label,
+            "layout": layout,
+        }
+        return self._with("cutmix", args)
+
+    def cutout(
         self,
         alpha: float | tuple[float, float] = 50,
         sigma: float | tuple[float, float] = 5,
@@ -1536,6 +1574,48 @@ class Operations:
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
         return self._image("jpeg", field, fields, {"quality": integers("quality", quality)})
+
+    def mixup(
+        self,
+        alpha: float = 1.0,
+        classes: int | None = None,
+        *,
+        p: float | None = None,
+        smoothing: float | None = None,
+        image: str | None = None,
+        label: str | None = None,
+        layout: Literal["NHWC", "NCHW"] | None = None,
+        cutmix: float | None = None,
+    ) -> Pipeline:
+        """Mix each image of a batch with the one before it, and their labels alike, as torchvision's `MixUp`; or, by chance, as `CutMix`.
+
+            .batch(64).mixup(0.8, classes=1000)
+            .batch(64).mixup(0.8, classes=1000, cutmix=1.0)  # either, as timm
+
+        It comes after `batch`. Images stay uint8 or float32; labels become float32, a number for each class. A batch of one stays as it is,
+        but for its label.
+
+        Args:
+            alpha: of the distribution Beta(alpha, alpha) of the share that an image keeps.
+            classes: the number of classes, if labels are whole numbers.
+            p: the probability with which a batch is mixed, by default 1.
+            smoothing: the share of a label that all classes get alike, mixed or not; by default 0.
+            image: the images, uint8 or float32; by default `"image"`.
+            label: whole numbers of classes, or float32 with a number for each class; by default `"label"`.
+            layout: the axes of images: `"NHWC"` or `"NCHW"`; by default as the number of channels says.
+            cutmix: alpha of cutmix, which comes instead in half of the batches.
+        """
+        args = {
+            "alpha": number_of("alpha", alpha),
+            "classes": optional("classes", classes),
+            "p": None if p is None else number_of("p", p),
+            "smoothing": None if smoothing is None else number_of("smoothing", smoothing),
+            "image": image,
+            "label": label,
+            "layout": layout,
+            "cutmix": None if cutmix is None else number_of("cutmix", cutmix),
+        }
+        return self._with("mixup", args)
 
     def perspective(
         self,
