@@ -225,7 +225,7 @@ RANDOM = {
     },
     "unbatch": lambda r: {},
 }
-ELSEWHERE = {"files", "read", "source", "merge", "mix", "boxes", "sampler", "weighted"}  # sources, and what has a test of its own
+ELSEWHERE = {"files", "read", "source", "merge", "mix", "boxes", "sampler", "weighted", "mixup", "cutmix"}  # sources, and what has a test of its own
 
 
 def arguments(r, name):
