@@ -30,7 +30,7 @@ but for its label.`,
 
 // MixUp are the arguments of the operation mixup.
 type MixUp struct {
-	Alpha *float64 `json:"alpha,omitempty" min:"0.001" max:"1000" default:"1" doc:"of the distribution Beta(alpha, alpha) of the share that an image keeps"`
+	Alpha *float64 `json:"alpha,omitempty" min:"0.001" max:"1000" default:"1" doc:"of the distribution of the share that an image keeps"`
 	Mixing
 	CutMix *float64 `json:"cutmix,omitempty" min:"0.001" max:"1000" example:"1.0" doc:"alpha of cutmix, which comes instead in half of the batches"`
 }
@@ -43,7 +43,7 @@ var _ = Ops.Add(recipe.NewOp[CutMix]("cutmix", recipe.Between,
 
 // CutMix are the arguments of the operation cutmix.
 type CutMix struct {
-	Alpha *float64 `json:"alpha,omitempty" min:"0.001" max:"1000" default:"1" doc:"of the distribution Beta(alpha, alpha) of the share that an image keeps"`
+	Alpha *float64 `json:"alpha,omitempty" min:"0.001" max:"1000" default:"1" doc:"of the distribution of the share that an image keeps"`
 	Mixing
 }
 
@@ -51,7 +51,7 @@ type CutMix struct {
 type Mixing struct {
 	Classes   *int     `json:"classes,omitempty" min:"1" max:"1000000" example:"1000"`
 	P         *float64 `json:"p,omitempty" min:"0" max:"1" default:"1" doc:"the probability with which a batch is mixed"`
-	Smoothing *float64 `json:"smoothing,omitempty" min:"0" max:"1" default:"0" doc:"the share of a label that all classes get alike, mixed or not"`
+	Smoothing *float64 `json:"smoothing,omitempty" min:"0" max:"1" default:"0" doc:"the share of a label that all classes get alike"`
 	Image     string   `json:"image,omitempty" default:"image" doc:"the images, uint8 or float32"`
 	Label     string   `json:"label,omitempty" default:"label" doc:"whole numbers of classes, or float32 with a number for each class"`
 	Layout    string   `json:"layout,omitempty" choices:"NHWC,NCHW" doc:"the axes of images; by default as the number of channels says"`
@@ -111,7 +111,8 @@ func (m *Mixing) labels(is sample.Type) (sample.Type, error) {
 		}
 		return is, nil
 	case is.Kind != sample.Tensor || !whole || len(is.Shape) != 1:
-		return is, recipe.Wrong("label", "is %q, which is %v: must be a whole number for each image, or float32 with one for each class", m.Label, is)
+		return is, recipe.Wrong("label", "is %q, which is %v: must be a whole number for each image, or float32 with one for each class",
+			m.Label, is)
 	case m.Classes == nil:
 		return is, errors.New("lacks the argument classes: labels are whole numbers, and become as many as there are classes")
 	}
@@ -208,7 +209,8 @@ func (p *mixer) targets(v *record.Values, rows int) ([]float32, error) {
 		for i := range rows {
 			class := number(labels, i)
 			if !(class >= 0 && class < float64(p.classes)) {
-				return nil, &core.StepError{Step: p.name, Err: fmt.Errorf("headrace: row %d of %q is %v: the classes are 0 to %d", i, p.args.Label, class, p.classes-1)}
+				return nil, &core.StepError{Step: p.name, Err: fmt.Errorf("headrace: row %d of %q is %v: the classes are 0 to %d",
+					i, p.args.Label, class, p.classes-1)}
 			}
 			all[i*p.classes+int(class)] = on + off
 		}

@@ -106,7 +106,8 @@ func parseTimm(text string) (op media.TimmAugment, wrong string) {
 		case name == "inc" && (n == 0 || n == 1):
 			op.Increasing = n == 1
 		default:
-			return op, strconv.Quote(section) + " must be m or n and a whole number, p and a share, mstd or mmax (up to 10) and a number, inc0 or inc1"
+			return op, strconv.Quote(section) +
+				" must be m or n and a whole number, p and a share, mstd or mmax (up to 10) and a number, inc0 or inc1"
 		}
 	}
 	return op, ""

@@ -77,7 +77,8 @@ func (g *Gain) Check(in sample.Schema) (sample.Schema, error) {
 	t := in[at].Type
 	sounds := t.DType == tensor.Float32 || t.DType == tensor.Int16
 	if t.Kind != sample.Tensor || t.Axes != "" || len(t.Shape) < 1 || len(t.Shape) > 2 || !sounds {
-		return nil, recipe.Wrong("field", "is %q, which is %v: must be samples, float32 or int16; put decode_audio before it", g.Field, t)
+		return nil, recipe.Wrong("field", "is %q, which is %v: must be samples, float32 or int16; put decode_audio before it",
+			g.Field, t)
 	}
 	return in, nil
 }

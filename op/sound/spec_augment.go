@@ -51,7 +51,8 @@ func (s *SpecAugment) Check(in sample.Schema) (sample.Schema, error) {
 		return nil, recipe.Wrong("field", "is %q: the samples have the fields %s", s.Field, words.List(in.Names()))
 	}
 	if t := in[at].Type; t.Kind != sample.Tensor || t.Axes != "" || len(t.Shape) != 2 || t.DType != tensor.Float32 {
-		return nil, recipe.Wrong("field", "is %q, which is %v: must be a spectrogram, float32 with two axes; put log_mel before it", s.Field, t)
+		return nil, recipe.Wrong("field", "is %q, which is %v: must be a spectrogram, float32 with two axes; put log_mel before it",
+			s.Field, t)
 	}
 	return in, nil
 }

@@ -225,7 +225,8 @@ RANDOM = {
     },
     "unbatch": lambda r: {},
 }
-ELSEWHERE = {"files", "read", "source", "merge", "mix", "boxes", "sampler", "weighted", "mixup", "cutmix"}  # sources, and what has a test of its own
+# Sources, and what has a test of its own.
+ELSEWHERE = {"files", "read", "source", "merge", "mix", "boxes", "sampler", "weighted", "mixup", "cutmix"}
 
 
 def arguments(r, name):
