@@ -148,7 +148,8 @@ func (o Paint) check(op string, in Form) error {
 	return nil
 }
 
-// erase has a rectangle, a colour and the seed of noise as its numbers; -1: there is none.
+// erase has a rectangle, a colour and the seed of noise as its numbers; -1: there is
+// none.
 var erase = Effect{
 	Name:  "erase",
 	Fixed: true,

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// JPEGArtifacts gives an image the faults that it has after it was a JPEG, whose quality is a whole
-// number between the bounds of Quality, evenly. Alpha stays.
+// JPEGArtifacts gives an image the faults that it has after it was a JPEG, whose quality
+// is a whole number between the bounds of Quality, evenly. Alpha stays.
 type JPEGArtifacts struct {
 	Quality [2]int `json:"quality"` // from 1 to 100
 }

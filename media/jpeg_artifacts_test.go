@@ -9,8 +9,8 @@ import (
 	"github.com/headrace/headrace/media"
 )
 
-// Coding without loss is left out, and nothing else: the bytes are those of libjpeg-turbo,
-// through torchvision.
+// Coding without loss is left out, and nothing else: the bytes are those of
+// libjpeg-turbo, through torchvision.
 func TestArtifactsAreThoseOfLibjpeg(t *testing.T) {
 	r := rand.New(rand.NewPCG(71, 1))
 	rounds := 60

@@ -42,9 +42,9 @@ type policy struct {
 	fill   [4]uint16
 }
 
-// change changes an image by an amount: a factor, an angle in degrees, a number of pixels,
-// of bits, or a level. It is as torchvision and timm have it: a shear is about the corner,
-// and shifts by the amount times the distance.
+// change changes an image by an amount: a factor, an angle in degrees, a number of
+// pixels, of bits, or a level. It is as torchvision and timm have it: a shear is about
+// the corner, and shifts by the amount times the distance.
 func (p *Plan) change(c change, by float64, how policy) (told string, err error) {
 	is := Size{p.Height, p.Width}
 	switch c {
@@ -306,7 +306,8 @@ func (o TimmAugment) Check() error {
 	if o.Layers < 0 || o.Layers > 8 {
 		return fmt.Errorf("%w: rand_augment with n%d: must be from 0 to 8", ErrGeometry, o.Layers)
 	}
-	if !(o.Most >= 0 && o.Most <= 10 && o.Magnitude >= 0 && o.Magnitude <= 1000 && o.Deviation >= 0) {
+	within := o.Magnitude >= 0 && o.Magnitude <= 1000 && o.Deviation >= 0
+	if !(o.Most >= 0 && o.Most <= 10) || !within {
 		return fmt.Errorf("%w: rand_augment with m%v, mstd%v and mmax%v", ErrGeometry, o.Magnitude, o.Deviation, o.Most)
 	}
 	if err := checkChance("rand_augment", o.P); err != nil {

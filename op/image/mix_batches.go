@@ -32,7 +32,7 @@ but for its label.`,
 type MixUp struct {
 	Alpha *float64 `json:"alpha,omitempty" min:"0.001" max:"1000" default:"1" doc:"of the distribution of the share that an image keeps"`
 	Mixing
-	CutMix *float64 `json:"cutmix,omitempty" min:"0.001" max:"1000" example:"1.0" doc:"alpha of cutmix, which comes instead in half of the batches"`
+	CutMix *float64 `json:"cutmix,omitempty" min:"0.001" max:"1000" example:"1.0" doc:"alpha of cutmix, which half of the batches get instead"`
 }
 
 var _ = Ops.Add(recipe.NewOp[CutMix]("cutmix", recipe.Between,
@@ -92,7 +92,9 @@ func (m *Mixing) checkRows(in sample.Schema, err error) (sample.Schema, error) {
 	}
 	images, labels := in[in.Find(m.Image)].Type, in[in.Find(m.Label)].Type
 	bytes, floats := images.DType == tensor.Uint8, images.DType == tensor.Float32
-	if row, is := images.Row(); !is || images.Kind != sample.Tensor || !row.Fixed() || len(row.Shape) != 3 || !bytes && !floats {
+	row, is := images.Row()
+	oneSize := is && images.Kind == sample.Tensor && row.Fixed() && len(row.Shape) == 3
+	if !oneSize || !bytes && !floats {
 		return nil, recipe.Wrong("image", "is %q, which is %v: must be images of one size, uint8 or float32", m.Image, images)
 	}
 	out, err := m.labels(labels)

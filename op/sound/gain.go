@@ -66,7 +66,9 @@ func (g *Gain) Check(in sample.Schema) (sample.Schema, error) {
 		return nil, err
 	}
 	d := g.DB
-	if least, most := d[0], d[len(d)-1]; len(d) > 2 || !(least >= -mostDecibels && least <= most && most <= mostDecibels) {
+	least, most := d[0], d[len(d)-1]
+	rises := least >= -mostDecibels && least <= most && most <= mostDecibels
+	if len(d) > 2 || !rises {
 		return nil, recipe.Wrong("db", "is %s: must be from %d to %d, or two rising numbers of these",
 			argument.Written(d), -mostDecibels, mostDecibels)
 	}

@@ -51,7 +51,7 @@ func (s *SpecAugment) Check(in sample.Schema) (sample.Schema, error) {
 		return nil, recipe.Wrong("field", "is %q: the samples have the fields %s", s.Field, words.List(in.Names()))
 	}
 	if t := in[at].Type; t.Kind != sample.Tensor || t.Axes != "" || len(t.Shape) != 2 || t.DType != tensor.Float32 {
-		return nil, recipe.Wrong("field", "is %q, which is %v: must be a spectrogram, float32 with two axes; put log_mel before it",
+		return nil, recipe.Wrong("field", "is %q, which is %v: must be a spectrogram, float32 with two axes",
 			s.Field, t)
 	}
 	return in, nil
@@ -118,8 +118,8 @@ func (p *masking) Run(_ context.Context, it *record.Record, t *core.Tool) error 
 	return nil
 }
 
-// stretch draws where a mask begins and ends, of an axis of so many: as torchaudio, but
-// that a mask is not longer than the axis.
+// stretch draws the ends of a mask, of an axis of so many: as torchaudio, but that it is
+// not longer than the axis.
 func (p *masking) stretch(most, size int, chance order.Key, draw uint32) (from, to int) {
 	most = min(most, size)
 	if *p.args.P < 1 {

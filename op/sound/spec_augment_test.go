@@ -49,7 +49,7 @@ func TestSoundChangesRefuse(t *testing.T) {
 		mel + `{"spec_augment":{"time":40}}`:                              `step "spec_augment" (#4): lacks the argument freq`,
 		mel + `{"spec_augment":{"time":40,"freq":-1}}`:                    `step "spec_augment" (#4): freq is -1: must be from 0 to 1000000`,
 		mel + `{"spec_augment":{"time":40,"freq":15,"field":"x"}}`:        `step "spec_augment" (#4): field is "x": the samples have the fields mel, label, key`,
-		mel + `{"spec_augment":{"time":40,"freq":15,"field":"label"}}`:    `step "spec_augment" (#4): field is "label", which is int64: must be a spectrogram, float32 with two axes; put log_mel before it`,
+		mel + `{"spec_augment":{"time":40,"freq":15,"field":"label"}}`:    `step "spec_augment" (#4): field is "label", which is int64: must be a spectrogram, float32 with two axes`,
 		files + `"decode_audio",{"gain":{"db":[-6,6]}}`:                   "audio float32 [?, ?], label int64, key text",
 		files + `"decode_audio",{"gain":{"db":[6,-6]}}`:                   `step "gain" (#3): db is [6,-6]: must be from -120 to 120, or two rising numbers of these`,
 		files + `"decode_audio",{"gain":{"db":1,"field":"label"}}`:        `step "gain" (#3): field is "label", which is int64: must be samples, float32 or int16; put decode_audio before it`,
