@@ -1385,7 +1385,6 @@ class Operations:
         """
         return self._image("autocontrast", field, fields, {})
 
-    def elastic(
     def cutmix(
         self,
         alpha: float = 1.0,
@@ -1404,10 +1403,10 @@ class Operations:
         It comes after `batch`. Labels become float32, a number for each class.
 
         Args:
-            alpha: of the distribution Beta(alpha, alpha) of the share that an image keeps.
+            alpha: of the distribution of the share that an image keeps.
             classes: the number of classes, if labels are whole numbers.
             p: the probability with which a batch is mixed, by default 1.
-            smoothing: the share of a label that all classes get alike, mixed or not; by default 0.
+            smoothing: the share of a label that all classes get alike, by default 0.
             image: the images, uint8 or float32; by default `"image"`.
             label: whole numbers of classes, or float32 with a number for each class; by default `"label"`.
             layout: the axes of images: `"NHWC"` or `"NCHW"`; by default as the number of channels says.
@@ -1424,6 +1423,34 @@ class Operations:
         return self._with("cutmix", args)
 
     def cutout(
+        self,
+        size: int,
+        value: int | Sequence[int] | Literal["random"] = 0,
+        p: float = 1.0,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Erase a square whose middle is anywhere in the image, as DeVries and Taylor's Cutout.
+
+            .cutout(56)
+
+        Args:
+            size: pixels of a side; what reaches beyond the image is lost.
+            value: the level that takes its place: one number, or one per channel; or "random": a normal number for each value, with the
+                mean and deviation of ImageNet's images.
+            p: the probability.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "size": integer("size", size),
+            "value": value if isinstance(value, str) else integers("value", value),
+            "p": number_of("p", p),
+        }
+        return self._image("cutout", field, fields, args)
+
+    def elastic(
         self,
         alpha: float | tuple[float, float] = 50,
         sigma: float | tuple[float, float] = 5,
@@ -1444,16 +1471,6 @@ class Operations:
             filter: `"nearest"`, `"bilinear"` or `"bicubic"`, as Pillow's `transform` has them; masks always use nearest; by default
                 `"bilinear"`.
             fill: what is around the image: one number, or one per channel; by default 0.
-    def cutout(
-        size: int,
-        value: int | Sequence[int] | Literal["random"] = 0,
-        p: float = 1.0,
-        """Erase a square whose middle is anywhere in the image, as DeVries and Taylor's Cutout.
-            .cutout(56)
-            size: pixels of a side; what reaches beyond the image is lost.
-            value: the level that takes its place: one number, or one per channel; or "random": a normal number for each value, with the
-                mean and deviation of ImageNet's images.
-            p: the probability.
             field: the image or mask, if samples have several.
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
@@ -1464,10 +1481,6 @@ class Operations:
             "fill": None if fill is None else integers("fill", fill),
         }
         return self._image("elastic", field, fields, args)
-            "size": integer("size", size),
-            "value": value if isinstance(value, str) else integers("value", value),
-            "p": number_of("p", p),
-        return self._image("cutout", field, fields, args)
 
     def equalize(self, field: str | None = None, *, fields: Some | None = None) -> Pipeline:
         """Make the values of each channel about as frequent, as torchvision's `equalize`.
@@ -1596,14 +1609,14 @@ class Operations:
         but for its label.
 
         Args:
-            alpha: of the distribution Beta(alpha, alpha) of the share that an image keeps.
+            alpha: of the distribution of the share that an image keeps.
             classes: the number of classes, if labels are whole numbers.
             p: the probability with which a batch is mixed, by default 1.
-            smoothing: the share of a label that all classes get alike, mixed or not; by default 0.
+            smoothing: the share of a label that all classes get alike, by default 0.
             image: the images, uint8 or float32; by default `"image"`.
             label: whole numbers of classes, or float32 with a number for each class; by default `"label"`.
             layout: the axes of images: `"NHWC"` or `"NCHW"`; by default as the number of channels says.
-            cutmix: alpha of cutmix, which comes instead in half of the batches.
+            cutmix: alpha of cutmix, which half of the batches get instead.
         """
         args = {
             "alpha": number_of("alpha", alpha),
@@ -1647,11 +1660,6 @@ class Operations:
             "fill": None if fill is None else integers("fill", fill),
         }
         return self._image("perspective", field, fields, args)
-    def jpeg(self, quality: int | tuple[int, int] | list[int], *, field: str | None = None, fields: Some | None = None) -> Pipeline:
-        """Give an image the faults of a JPEG, as torchvision's `JPEG`.
-            .jpeg((25, 95))
-            quality: from 1 to 100: one number, or (least, greatest), between which it is drawn evenly for each image.
-        return self._image("jpeg", field, fields, {"quality": integers("quality", quality)})
 
     def posterize(self, bits: int, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Keep so many upper bits of every value, as torchvision's `posterize`.
@@ -1914,10 +1922,17 @@ class Operations:
             "trials": optional("trials", trials),
         }
         return self._image("random_iou_crop", field, fields, args)
+
     def random_order(self, steps: Changes, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Carry out steps on an image in random order, as torchvision's `RandomOrder`.
+
             .random_order(lambda p: p.equalize().gaussian_blur(5))
+
+        Args:
             steps: steps on an image, without names, failures or fields of their own.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
         return self._image("random_order", field, fields, {"steps": self._changes("steps", steps)})
 
     def random_perspective(
@@ -1941,18 +1956,6 @@ class Operations:
             filter: `"nearest"`, `"bilinear"` or `"bicubic"`, as Pillow's `transform` has them; masks always use nearest; by default
                 `"bilinear"`.
             fill: what is around the image: one number, or one per channel; by default 0.
-    def random_photometric_distort(
-        brightness: Range | None = None,
-        contrast: Range | None = None,
-        saturation: Range | None = None,
-        hue: Range | None = None,
-        """Change brightness, contrast, saturation, hue and the order of colours at random, as torchvision's `RandomPhotometricDistort`.
-            .random_photometric_distort()
-            brightness: the factor: one number, or (least, greatest), between which it is drawn evenly; by default (0.875, 1.125).
-            contrast: the same, by default (0.5, 1.5).
-            saturation: the same, by default (0.5, 1.5).
-            hue: the same, of a full turn of the hue: from -0.5 to 0.5; by default (-0.05, 0.05).
-            p: the probability of each of the five changes.
             field: the image or mask, if samples have several.
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
@@ -1963,11 +1966,6 @@ class Operations:
             "fill": None if fill is None else integers("fill", fill),
         }
         return self._image("random_perspective", field, fields, args)
-            "brightness": None if brightness is None else numbers_of("brightness", brightness),
-            "contrast": None if contrast is None else numbers_of("contrast", contrast),
-            "saturation": None if saturation is None else numbers_of("saturation", saturation),
-            "hue": None if hue is None else numbers_of("hue", hue),
-        return self._image("random_photometric_distort", field, fields, args)
 
     def random_photometric_distort(
         self,
