@@ -2,8 +2,9 @@
 
     PYTHONPATH=folder-with-albumentations python augment.py [--only rotate,…] [--sizes 224,512] [--rounds 5] [--out FILE.json]
 
-CPU time of a call in milliseconds, the least of all rounds, which take turns: images of uint8 with three channels, in memory. Ours is
-bench/augment, without the engine; what a step draws is part of its time. Needs torchvision, albumentations 2.0.8 and OpenCV.
+CPU time of a call in milliseconds, the least of all rounds, which take turns: images of uint8 with three channels, in memory.
+Ours is bench/augment, without the engine; what a step draws is part of its time. Needs torchvision, albumentations 2.0.8 and
+OpenCV.
 """
 
 from __future__ import annotations

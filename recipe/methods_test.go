@@ -125,8 +125,19 @@ var renamed = map[string]string{"aggregate.function": "aggregator"}
 // second, or the name of a field, instead of a word.
 var anotherWay = regexp.MustCompile(`, instead of (\w+)$`)
 
-// aliases are names for the choices of an argument that several methods have.
-var aliases = map[string]string{"filter": "Filter", "anchor": "Anchor"}
+// aliasOf returns a name for the choices of an argument that several methods have; "":
+// there is none.
+func aliasOf(a recipe.Argument) string {
+	switch {
+	case a.Name == "filter" && len(a.Choices) == 3:
+		return "WarpFilter"
+	case a.Name == "filter":
+		return "Filter"
+	case a.Name == "anchor":
+		return "Anchor"
+	}
+	return ""
+}
 
 // Spelt as a tuple, where a recipe has a list.
 var tuples = []string{"recipe.Size", "[]recipe.Size", "*[2]float64", "*[3]int", "*image.Padding", "image.Range", "image.WholeRange", "sound.Decibels"}
@@ -160,8 +171,8 @@ func pythonModules() map[string]string {
 			images = append(images, fmt.Sprintf("    %q,\n", op.Name))
 		}
 		for _, p := range m.parameters() {
-			line := fmt.Sprintf("    %s = %s\n", aliases[p.Name], literal(p.Choices))
-			if aliases[p.Name] == p.hint && !slices.Contains(named, line) {
+			line := fmt.Sprintf("    %s = %s\n", aliasOf(p.Argument), literal(p.Choices))
+			if aliasOf(p.Argument) == p.hint && !slices.Contains(named, line) {
 				named = append(named, line)
 			}
 		}
@@ -235,6 +246,7 @@ class Operations:
 
         def _with(self, op: str, args: dict[str, Any]) -> Pipeline: ...
         def _image(self, op: str, field: str | None, fields: Some | None, args: dict[str, Any]) -> Pipeline: ...
+        def _changes(self, op: str, steps: Changes) -> list[Any]: ...
 
 %[3]s`
 
@@ -360,7 +372,7 @@ func parameterOf(op string, a recipe.Argument, f reflect.StructField) parameter 
 	}
 	if len(a.Choices) > 1 && !excepted {
 		p.hint = literal(a.Choices)
-		if alias := aliases[a.Name]; alias != "" {
+		if alias := aliasOf(a); alias != "" {
 			p.hint = alias
 		}
 	}

@@ -17,7 +17,7 @@ var _ = Ops.Add(recipe.NewOp[Elastic]("elastic", recipe.Between,
 type Elastic struct {
 	Alpha  Pair   `json:"alpha,omitempty" default:"50"`
 	Sigma  Pair   `json:"sigma,omitempty" default:"5"`
-	Filter string `json:"filter,omitempty" choices:"bilinear,nearest,bicubic" default:"bilinear"`
+	Filter string `json:"filter,omitempty" choices:"nearest,bilinear,bicubic" default:"bilinear"`
 	Fill   Fill   `json:"fill,omitempty" default:"0"`
 
 	recipe.On

@@ -20,7 +20,7 @@ var _ = Ops.Add(recipe.NewOp[Perspective]("perspective", recipe.Between,
 type Perspective struct {
 	Start  Corners `json:"start,omitempty" required:"true" example:"[[0, 0], [63, 0], [63, 63], [0, 63]]"`
 	End    Corners `json:"end,omitempty" required:"true" example:"[[4, 0], [59, 6], [63, 63], [0, 60]]" doc:"where they come to be"`
-	Filter string  `json:"filter,omitempty" choices:"bilinear,nearest,bicubic" default:"bilinear"`
+	Filter string  `json:"filter,omitempty" choices:"nearest,bilinear,bicubic" default:"bilinear"`
 	Fill   Fill    `json:"fill,omitempty" default:"0"`
 
 	recipe.On
@@ -96,7 +96,7 @@ var _ = Ops.Add(recipe.NewOp[RandomPerspective]("random_perspective", recipe.Bet
 type RandomPerspective struct {
 	DistortionScale *float64 `json:"distortion_scale,omitempty" min:"0" max:"1" default:"0.5"`
 	P               *float64 `json:"p,omitempty" min:"0" max:"1" default:"0.5" doc:"the probability"`
-	Filter          string   `json:"filter,omitempty" choices:"bilinear,nearest,bicubic" default:"bilinear"`
+	Filter          string   `json:"filter,omitempty" choices:"nearest,bilinear,bicubic" default:"bilinear"`
 	Fill            Fill     `json:"fill,omitempty" default:"0"`
 
 	recipe.On

@@ -1,6 +1,6 @@
 """Actors and raylets of a real cluster killed at random moments of runs with feeders, whose batches stay those of a run alone.
 
-    PYTHONPATH=python/src .venv/bin/python python/tests_ray/kill_soak.py [--times 100] [--seed 0]
+PYTHONPATH=python/src .venv/bin/python python/tests_ray/kill_soak.py [--times 100] [--seed 0]
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ def main() -> None:
                         nodes.append(cluster.add_node(num_cpus=2, object_store_memory=100 << 20))
 
                 same = record(loader, 2, kill) == want[name]
-            print(f"{n + 1} of {o.times}: {name}, {victim} killed after {sorted(moments)}: {'the same' if same else 'OTHER BATCHES'}", flush=True)
+            what = "the same" if same else "OTHER BATCHES"
+            print(f"{n + 1} of {o.times}: {name}, {victim} killed after {sorted(moments)}: {what}", flush=True)
             if not same:
                 sys.exit(1)
         ray.shutdown()

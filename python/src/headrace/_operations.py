@@ -45,8 +45,7 @@ if TYPE_CHECKING:
     Where = Literal["process", "thread", "here"] | Workers | Executor
     Filter = Literal["bilinear", "box", "hamming", "bicubic", "lanczos", "nearest"]
     Anchor = Literal["center", "top_left", "top", "top_right", "left", "right", "bottom_left", "bottom", "bottom_right"]
-    Filter = Literal["nearest", "bilinear", "bicubic"]
-    Filter = Literal["bilinear", "nearest", "bicubic"]
+    WarpFilter = Literal["nearest", "bilinear", "bicubic"]
 
 
 class Operations:
@@ -58,6 +57,7 @@ class Operations:
 
         def _with(self, op: str, args: dict[str, Any]) -> Pipeline: ...
         def _image(self, op: str, field: str | None, fields: Some | None, args: dict[str, Any]) -> Pipeline: ...
+        def _changes(self, op: str, steps: Changes) -> list[Any]: ...
 
     def shuffle(self, seed: int | None = None, *, window: int | None = None) -> Pipeline:
         """Visit samples in another random order in each epoch.
@@ -1319,7 +1319,7 @@ class Operations:
         scale: float = 1.0,
         shear: Sequence[float] | None = None,
         *,
-        filter: Filter | None = None,
+        filter: WarpFilter | None = None,
         fill: int | Sequence[int] | None = None,
         center: Sequence[float] | None = None,
         field: str | None = None,
@@ -1355,7 +1355,7 @@ class Operations:
     def auto_augment(
         self,
         policy: Literal["imagenet", "cifar10", "svhn"] | None = None,
-        filter: Filter | None = None,
+        filter: WarpFilter | None = None,
         fill: int | Sequence[int] = 0,
         *,
         field: str | None = None,
@@ -1455,7 +1455,7 @@ class Operations:
         alpha: float | tuple[float, float] = 50,
         sigma: float | tuple[float, float] = 5,
         *,
-        filter: Filter | None = None,
+        filter: WarpFilter | None = None,
         fill: int | Sequence[int] | None = None,
         field: str | None = None,
         fields: Some | None = None,
@@ -1635,7 +1635,7 @@ class Operations:
         start: Sequence[Sequence[float]],
         end: Sequence[Sequence[float]],
         *,
-        filter: Filter | None = None,
+        filter: WarpFilter | None = None,
         fill: int | Sequence[int] | None = None,
         field: str | None = None,
         fields: Some | None = None,
@@ -1678,7 +1678,7 @@ class Operations:
         num_ops: int | None = None,
         magnitude: int | None = None,
         bins: int | None = None,
-        filter: Filter | None = None,
+        filter: WarpFilter | None = None,
         fill: int | Sequence[int] = 0,
         config: str | None = None,
         *,
@@ -1731,7 +1731,7 @@ class Operations:
         scale: Sequence[float] | None = None,
         shear: float | Sequence[float] | None = None,
         *,
-        filter: Filter | None = None,
+        filter: WarpFilter | None = None,
         fill: int | Sequence[int] | None = None,
         center: Sequence[float] | None = None,
         field: str | None = None,
@@ -1940,7 +1940,7 @@ class Operations:
         distortion_scale: float = 0.5,
         p: float = 0.5,
         *,
-        filter: Filter | None = None,
+        filter: WarpFilter | None = None,
         fill: int | Sequence[int] | None = None,
         field: str | None = None,
         fields: Some | None = None,
@@ -2017,7 +2017,7 @@ class Operations:
         self,
         degrees: Range,
         *,
-        filter: Filter | None = None,
+        filter: WarpFilter | None = None,
         expand: bool | None = None,
         center: Sequence[float] | None = None,
         fill: int | Sequence[int] | None = None,
@@ -2126,7 +2126,7 @@ class Operations:
         self,
         angle: float,
         *,
-        filter: Filter | None = None,
+        filter: WarpFilter | None = None,
         expand: bool | None = None,
         center: Sequence[float] | None = None,
         fill: int | Sequence[int] | None = None,
@@ -2227,7 +2227,7 @@ class Operations:
     def trivial_augment(
         self,
         bins: int = 31,
-        filter: Filter | None = None,
+        filter: WarpFilter | None = None,
         fill: int | Sequence[int] = 0,
         *,
         field: str | None = None,

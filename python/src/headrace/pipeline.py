@@ -1105,8 +1105,8 @@ class Pipeline(Operations):
         if config["world_size"] > 1 and given["rank"] is None and given["world_size"] is None:
             from ._recipe.launcher import warn_of_other_ranks
 
-            said = "WORLD_SIZE is" if group is None else "the world size of torch.distributed is"
-            warn_of_other_ranks(config["world_size"], part, said)
+            of = "WORLD_SIZE is" if group is None else "the world size of torch.distributed is"
+            warn_of_other_ranks(config["world_size"], part, of)
         if config["world_size"] > 1 and "torch.distributed" in sys.modules:
             if mesh is None:
                 from ._recipe.mesh import peers_of

@@ -55,7 +55,8 @@ class Giver:
 
     def give(self, channel: Channel) -> None:
         """Tell the engine of them, before a connection's purpose is said."""
-        with self.connect() as theirs, contextlib.suppress(OSError):  # an engine that has just died is found out by the next frame
+        # An engine that has just died is found out by the next frame.
+        with contextlib.closing(self.connect()) as theirs, contextlib.suppress(OSError):
             channel.send_descriptor(frames.GIVER, theirs.fileno(), self.schemes())
 
     def after_fork(self) -> None:

@@ -77,8 +77,8 @@ def load_wav(
     if isinstance(src, (str, os.PathLike)):
         with regular("load_wav", src) as (file, about):
             return _window(File(file), about, begin, seconds)
-    view = view_of(src)
-    return _window(Bytes(memoryview(all_of("load_wav", src)) if view is None else view), "", begin, seconds)
+    own = view_of(src)
+    return _window(Bytes(memoryview(all_of("load_wav", src)) if own is None else own), "", begin, seconds)
 
 
 load_wav.__module__ = "headrace.io"
