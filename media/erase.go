@@ -9,7 +9,7 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-// Paint is what comes in place of erased pixels: a colour, or random values.
+// Paint is the colour of erased pixels, or says that they get random values.
 type Paint struct {
 	Color [4]uint16 `json:"color,omitzero"` // by channel; alpha stays
 	// Noise says that every value is drawn by itself. That is normally distributed with

@@ -65,8 +65,8 @@ var gaussianNoise = Effect{
 	},
 }
 
-// NoiseLevels are what a pass of gaussian_noise adds for each draw, and NoiseSeed is what
-// it draws by: for kernels.
+// NoiseLevels returns the levels that a pass of gaussian_noise adds for each draw, and
+// NoiseSeed the seed of its draws: for kernels.
 func (a *Args) NoiseLevels() (levels [1 << noiseBits]int16) {
 	mean, sigma := float64(a[0]), float64(a[1])
 	for i, z := range normals() {

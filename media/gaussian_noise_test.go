@@ -71,7 +71,8 @@ func TestNoiseIsPinned(t *testing.T) {
 	for i := range p.Data {
 		p.Data[i] = 100
 	}
-	if got, want := drew(t, p, 0.25, media.GaussianNoise{Sigma: 0.1}), []byte{132, 91, 86, 117, 93, 61, 84, 99, 84, 68, 138, 110}; !bytes.Equal(got, want) {
+	want := []byte{132, 91, 86, 117, 93, 61, 84, 99, 84, 68, 138, 110}
+	if got := drew(t, p, 0.25, media.GaussianNoise{Sigma: 0.1}); !bytes.Equal(got, want) {
 		t.Errorf("%v", got)
 	}
 }

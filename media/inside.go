@@ -7,7 +7,7 @@ import (
 )
 
 // inside places an operation that another one holds, the i-th of it. Its draws are its
-// own; what it tells is returned as text, for the operation around it to tell.
+// own; its story is returned as text, for the operation around it to tell.
 func (p *Plan) inside(op Op, i int, id uint64, r Rand) (told string, err error) {
 	before := len(p.draws)
 	if err := p.place(&Step{Op: op, ID: noise(id).word(uint64(i))}, r); err != nil {
@@ -39,7 +39,7 @@ func (p *Plan) insideAll(ops []Op, order []int, id uint64, r Rand) (told []strin
 	return told, nil
 }
 
-// checkAll says what is wrong with operations that another one holds.
+// checkAll checks operations that another one holds.
 func checkAll(ops []Op) error {
 	for _, op := range ops {
 		if op == nil {
@@ -203,7 +203,7 @@ func (o RandomChoice) draw(u float64) int {
 // RandomOrder carries out all of its operations, in any order, evenly.
 type RandomOrder struct{ Ops []Op }
 
-// mostOrdered is how many operations RandomOrder can have.
+// mostOrdered bounds the operations of RandomOrder.
 const mostOrdered = 24
 
 // Check refuses parameters beyond their bounds.

@@ -167,6 +167,7 @@ func spoilBlock(at []byte, stride int, divisors *[64]uint16) {
 	for x := range 8 {
 		forward(&b, x, 8, -2)
 	}
+
 	for i, v := range b {
 		by := int32(divisors[i]) // 8 times what a JPEG states, since the sums are so, too
 		n := (max(v, -v) + by/2) / by * (by / 8)
@@ -285,7 +286,7 @@ func fromPlanes(p Pixels, luma, blue, red jpegPlane) {
 	}
 }
 
-// JPEGDivisors are what sums of a block are divided by, for kernels: 8 times the tables
+// JPEGDivisors are the divisors of the sums of a block, for kernels: 8 times the tables
 // that the standard suggests, for a quality as libjpeg understands it.
 func JPEGDivisors(quality int) (luma, chroma [64]uint16) {
 	scale := 200 - 2*quality

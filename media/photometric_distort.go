@@ -55,6 +55,7 @@ func (o RandomPhotometricDistort) place(p *Plan, id uint64, r Rand) error {
 	if r.Float64(id, 8) >= 0.5 {
 		order = [4]AdjustKind{Brightness, Saturation, Hue, Contrast}
 	}
+
 	bounds := o.bounds()
 	for _, kind := range order {
 		if r.Float64(id, 2*uint32(kind)) >= o.P {

@@ -43,7 +43,8 @@ func TestPhotometricDistortIsDistributedAsTorchvisions(t *testing.T) {
 		}
 	}
 	half := math.Sqrt(0.25 / n)
-	for name, b := range map[string][2]float64{"brightness": op.Brightness, "contrast": op.Contrast, "saturation": op.Saturation, "hue": op.Hue} {
+	bounds := map[string][2]float64{"brightness": op.Brightness, "contrast": op.Contrast, "saturation": op.Saturation, "hue": op.Hue}
+	for name, b := range bounds {
 		near(name, counts[name]/n, 0.5, half)
 		near(name, sums[name]/counts[name], (b[0]+b[1])/2, (b[1]-b[0])/math.Sqrt(12*n/2))
 	}

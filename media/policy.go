@@ -36,7 +36,7 @@ var changeNames = [...]string{
 // signed reports whether a change goes both ways, as likely.
 func (c change) signed() bool { return c >= shearX && c <= sharpness }
 
-// policy is how the policies of an operation carry changes out.
+// policy holds the settings of all changes of an operation.
 type policy struct {
 	filter Filter
 	fill   [4]uint16
@@ -81,6 +81,7 @@ func (p *Plan) change(c change, by float64, how policy) (told string, err error)
 	case solarizeAdds:
 		p.pass(Pass{Effect: &solarizeAdd, Args: Args{float32(by)}})
 	}
+
 	if !p.tells() {
 		return "", err
 	}
@@ -121,7 +122,8 @@ var (
 	wideSpace  = space{0.99, 0.99, 135, func(int) float64 { return 32 }, 2}
 )
 
-// amount is how much a change does at a magnitude from 0 to most, with a sign for those
+// amount returns the strength of a change at a magnitude from 0 to most, with a sign for
+// those
 // that go both ways, as torchvision's lists have it, which are of single precision.
 func (s *space) amount(c change, magnitude, most int, negative bool, is Size) float64 {
 	of := func(greatest float64) float64 {
@@ -131,6 +133,7 @@ func (s *space) amount(c change, magnitude, most int, negative bool, is Size) fl
 		}
 		return v
 	}
+
 	switch c {
 	case shearX, shearY:
 		return of(s.shear)
@@ -246,8 +249,8 @@ func (o TrivialAugment) place(p *Plan, id uint64, r Rand) error {
 	return err
 }
 
-// AutoAugment carries out one of 25 pairs of changes, that were found for a set of images:
-// "imagenet", "cifar10" or "svhn". Each has a probability and a magnitude.
+// AutoAugment carries out one of 25 pairs of changes, that were found for a set of
+// images: "imagenet", "cifar10" or "svhn". Each has a probability and a magnitude.
 type AutoAugment struct {
 	Policy string    `json:"policy"`
 	Filter Filter    `json:"filter,omitzero"`
@@ -354,7 +357,7 @@ func (o TimmAugment) place(p *Plan, id uint64, r Rand) error {
 	return nil
 }
 
-// amount is how much a change does at a magnitude from 0 to 10.
+// amount returns the strength of a change at a magnitude from 0 to 10.
 func (o TimmAugment) amount(c change, x float64, negative bool, is Size) float64 {
 	sign := 1.0
 	if negative {

@@ -97,7 +97,8 @@ func TestPoliciesDrawEvenly(t *testing.T) {
 		}
 	}
 	for what, op := range map[string]media.Op{
-		"rand": media.RandAugment{Ops: 2, Magnitude: 9, Bins: 31, Filter: media.Nearest}, "trivial": media.TrivialAugment{Bins: 31, Filter: media.Nearest},
+		"rand":    media.RandAugment{Ops: 2, Magnitude: 9, Bins: 31, Filter: media.Nearest},
+		"trivial": media.TrivialAugment{Bins: 31, Filter: media.Nearest},
 	} {
 		counts, changes := count(op)
 		for _, name := range media.ChangeNames[:14] {
@@ -109,7 +110,8 @@ func TestPoliciesDrawEvenly(t *testing.T) {
 		}
 		near(what+" negative", counts["negative"]/counts["rotate"], want)
 	}
-	counts, changes := count(media.TimmAugment{Layers: 2, P: 0.5, Magnitude: 9, Deviation: 0.5, Most: 10, Increasing: true, Filter: media.Bicubic})
+	timm := media.TimmAugment{Layers: 2, P: 0.5, Magnitude: 9, Deviation: 0.5, Most: 10, Increasing: true, Filter: media.Bicubic}
+	counts, changes := count(timm)
 	near("timm", changes/2/n, 0.5)
 	for _, name := range []string{"invert", "solarize_add", "equalize", "translate_y", "color"} {
 		near("timm "+name, counts[name]/changes, 1./15)

@@ -190,6 +190,7 @@ func openParts(ctx context.Context, t Target) (*written, error) {
 		return nil, err
 	}
 	a.close() // nothing is made here
+
 	w := &written{target: t, shown: a.shown, sizes: map[string]int64{}}
 	objects := map[string]store.Object{}
 	for o, err := range a.in.Objects(ctx, a.folder) {
@@ -235,6 +236,7 @@ func localParts(t Target, dir string) (*written, error) {
 		}
 		return err
 	})
+
 	w.read = func(_ context.Context, name string) ([]byte, error) {
 		if w.sizes[name] > mostManifest {
 			return nil, fmt.Errorf("%s has %d bytes: is no manifest", name, w.sizes[name])

@@ -125,6 +125,7 @@ func (l locked) enter(path string) (*Page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("node: %s: %w", path, err)
 	}
+
 	mapped, err := unix.Mmap(l.fd, 0, pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		return nil, fmt.Errorf("node: %s: %w", path, err)

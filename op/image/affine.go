@@ -50,7 +50,7 @@ func (a *Affine) Check(in sample.Schema) (sample.Schema, error) {
 
 var _ = Ops.Add(recipe.NewOp[RandomAffine]("random_affine", recipe.Between,
 	"Turn, move, scale and shear an image at random, as torchvision's 'RandomAffine'.").
-	Explained("", ".random_affine(10, translate=(0.1, 0.1), scale=(0.8, 1.2), shear=5, filter=\"bilinear\")").
+	Explained("", ".random_affine(10, translate=(0.1, 0.1), scale=(0.8, 1.2), shear=5)").
 	Called("degrees, translate, scale, shear").
 	Replacing("RandomAffine(degrees, translate, scale, shear)").
 	Telling("angle", "dx", "dy", "scale", "shear_x", "shear_y"))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
@@ -28,7 +29,7 @@ func completeAll(steps recipe.Chain) recipe.Chain {
 	return all
 }
 
-// transforms are what such steps do. They must be checked.
+// transforms returns the operations of such steps. They must be checked.
 func transforms(steps recipe.Chain) (all []media.Op) {
 	for _, s := range steps {
 		all = append(all, s.Args.(recipe.Transform).Transform())
@@ -55,11 +56,16 @@ func checkInside(steps recipe.Chain, apart bool, in sample.Schema, images []stri
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
+
 	for _, name := range images {
 		now := sample.Schema{in[in.Find(name)]}
 		for i, s := range steps {
 			out, err := s.Args.Check(now)
 			if err != nil {
+				var of argument.Mistake
+				if errors.As(err, &of) { // which does not name the argument
+					err = fmt.Errorf("%s %w", of.Path, of.Err)
+				}
 				errs = append(errs, recipe.Wrong(fmt.Sprintf("steps[%d]", i), "is %s: %w", s.Op, err))
 			} else if !apart {
 				now = out

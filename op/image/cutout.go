@@ -14,7 +14,7 @@ var _ = Ops.Add(recipe.NewOp[Cutout]("cutout", recipe.Between,
 
 // Cutout are the arguments of the operation cutout.
 type Cutout struct {
-	Size  *int     `json:"size,omitempty" required:"true" min:"1" example:"56" doc:"pixels of a side; what reaches beyond the image is lost"`
+	Size  *int     `json:"size,omitempty" required:"true" min:"1" example:"56" doc:"pixels of a side"`
 	Value Paint    `json:"value,omitzero" default:"0"`
 	P     *float64 `json:"p,omitempty" min:"0" max:"1" default:"1" doc:"the probability"`
 

@@ -32,7 +32,7 @@ but for its label.`,
 type MixUp struct {
 	Alpha *float64 `json:"alpha,omitempty" min:"0.001" max:"1000" default:"1" doc:"of the distribution of the share that an image keeps"`
 	Mixing
-	CutMix *float64 `json:"cutmix,omitempty" min:"0.001" max:"1000" example:"1.0" doc:"alpha of cutmix, which half of the batches get instead"`
+	CutMix *float64 `json:"cutmix,omitempty" min:"0.001" max:"1000" example:"1.0" doc:"alpha of cutmix, which half of the batches get"`
 }
 
 var _ = Ops.Add(recipe.NewOp[CutMix]("cutmix", recipe.Between,
@@ -63,7 +63,9 @@ func (Mixing) Docs() map[string]string {
 }
 
 // Check implements [recipe.Args].
-func (m *MixUp) Check(sample.Schema) (sample.Schema, error) { return nil, errNoBatch }
+func (m *MixUp) Check(sample.Schema) (sample.Schema, error) {
+	return nil, errors.Join(argument.CheckTags(m), errNoBatch)
+}
 
 // CheckRows implements [recipe.OnRows].
 func (m *MixUp) CheckRows(in sample.Schema) (sample.Schema, error) {
@@ -71,7 +73,9 @@ func (m *MixUp) CheckRows(in sample.Schema) (sample.Schema, error) {
 }
 
 // Check implements [recipe.Args].
-func (m *CutMix) Check(sample.Schema) (sample.Schema, error) { return nil, errNoBatch }
+func (m *CutMix) Check(sample.Schema) (sample.Schema, error) {
+	return nil, errors.Join(argument.CheckTags(m), errNoBatch)
+}
 
 // CheckRows implements [recipe.OnRows].
 func (m *CutMix) CheckRows(in sample.Schema) (sample.Schema, error) {
@@ -170,6 +174,8 @@ func (p *mixer) Run(_ context.Context, it *record.Record, t *core.Tool) error {
 	if err != nil {
 		return err
 	}
+
+	// Of a batch of one there is no partner.
 	told := map[string]any{"share": 1.0}
 	if d := (draws{t.Chance, p.id, 0}); rows > 1 && d.next() < *p.args.P {
 		cut := p.cutmix > 0 && (p.mixup == 0 || d.next() < 0.5)
@@ -199,7 +205,8 @@ func (p *mixer) targets(v *record.Values, rows int) ([]float32, error) {
 	all := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(memory))), rows*p.classes)
 	smoothing := *p.args.Smoothing
 	off, on := float32(smoothing/float64(p.classes)), float32(1-smoothing)
-	if p.from == tensor.Float32 {
+
+	if p.from == tensor.Float32 { // labels that were mixed already: a share of each class
 		for i, n := range unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(labels))), len(all)) {
 			all[i] = float32(n*on) + off
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/headrace/headrace/sample"
 )
 
-// Paint is what comes in place of erased pixels: a colour, or "random".
+// Paint is the colour of erased pixels, or "random".
 type Paint struct {
 	Fill
 	Random bool

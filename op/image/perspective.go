@@ -12,7 +12,7 @@ import (
 
 var _ = Ops.Add(recipe.NewOp[Perspective]("perspective", recipe.Between,
 	"Move four points of an image to others, as if it were looked at from another place; as torchvision's 'perspective'.").
-	Explained("", ".perspective([(0, 0), (63, 0), (63, 63), (0, 63)], [(4, 0), (59, 6), (63, 63), (0, 60)])").
+	Explained("", "corners = [(0, 0), (63, 0), (63, 63), (0, 63)]", ".perspective(corners, [(4, 0), (59, 6), (63, 63), (0, 60)])").
 	Called("start, end").
 	Replacing("functional.perspective(image, start, end)"))
 

@@ -12,7 +12,7 @@ import (
 
 var _ = Ops.Add(recipe.NewOp[RandAugment]("rand_augment", recipe.Between,
 	"Carry out some of 14 changes of an image, all of one strength, as torchvision's 'RandAugment'; or as timm's, by its text.").
-	Explained("", ".rand_augment()", `.rand_augment(config="rand-m9-mstd0.5-inc1", filter="bicubic", fill=(124, 116, 104))  # as timm`).
+	Explained("", ".rand_augment()", `.rand_augment(config="rand-m9-mstd0.5-inc1", filter="bicubic")  # as timm`).
 	Called("num_ops, magnitude, bins, filter, fill, config").
 	Replacing("RandAugment(num_ops, magnitude)").
 	Telling("steps"))
@@ -75,7 +75,7 @@ func (s *RandAugment) Check(in sample.Schema) (sample.Schema, error) {
 	return recipe.CheckTransform(in, s, config, s.Fill.check(in, s.Images(in)))
 }
 
-// parseTimm reads timm's text, or says what is wrong with it. timm itself ignores words
+// parseTimm reads timm's text, or names the fault in it. timm itself ignores words
 // that it does not know.
 func parseTimm(text string) (op media.TimmAugment, wrong string) {
 	op = media.TimmAugment{Layers: 2, P: 0.5, Magnitude: 10, Most: 10}
@@ -89,6 +89,7 @@ func parseTimm(text string) (op media.TimmAugment, wrong string) {
 		if name == "mstdinf" {
 			name, n, err = "mstd", math.Inf(1), nil
 		}
+
 		whole := n == math.Trunc(n)
 		switch {
 		case err != nil:

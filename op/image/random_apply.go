@@ -8,7 +8,7 @@ import (
 
 var _ = Ops.Add(recipe.NewOp[RandomApply]("random_apply", recipe.Between,
 	"Carry out steps on an image with a probability, or none of them, as torchvision's 'RandomApply'.").
-	Explained("", ".random_apply(lambda p: p.gaussian_blur(23).solarize(128), p=0.2)").
+	Explained("", ".random_apply(lambda p: p.adjust_sharpness(2).solarize(128), p=0.2)").
 	Called("steps, p").
 	Telling("applied", "steps"))
 

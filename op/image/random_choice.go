@@ -8,7 +8,7 @@ import (
 
 var _ = Ops.Add(recipe.NewOp[RandomChoice]("random_choice", recipe.Between,
 	"Carry out one of several steps on an image, as torchvision's 'RandomChoice'.").
-	Explained("", ".random_choice([lambda p: p.solarize(128), lambda p: p.gaussian_blur(9).grayscale(3)], p=[1, 2])").
+	Explained("", ".random_choice([lambda p: p.solarize(128), lambda p: p.equalize()], p=[1, 2])").
 	Called("steps, p").
 	Telling("steps"))
 
@@ -24,7 +24,7 @@ type RandomChoice struct {
 func (*RandomChoice) Docs() map[string]string {
 	return map[string]string{
 		"steps":         ofSteps + "; several are one by random_apply",
-		"steps example": `["equalize", {"gaussian_blur": {"kernel_size": 5}}]`,
+		"steps example": `["equalize", {"posterize": {"bits": 4}}]`,
 		"p":             "how likely each is, as a share of their sum; by default all are alike",
 	}
 }

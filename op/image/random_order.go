@@ -8,7 +8,7 @@ import (
 
 var _ = Ops.Add(recipe.NewOp[RandomOrder]("random_order", recipe.Between,
 	"Carry out steps on an image in random order, as torchvision's 'RandomOrder'.").
-	Explained("", ".random_order(lambda p: p.equalize().gaussian_blur(5))").
+	Explained("", ".random_order(lambda p: p.equalize().posterize(4))").
 	Called("steps").
 	Telling("steps"))
 
@@ -21,7 +21,7 @@ type RandomOrder struct {
 
 // Docs implements [argument.Documented].
 func (*RandomOrder) Docs() map[string]string {
-	return map[string]string{"steps": ofSteps, "steps example": `["equalize", {"gaussian_blur": {"kernel_size": 5}}]`}
+	return map[string]string{"steps": ofSteps, "steps example": `["equalize", {"posterize": {"bits": 4}}]`}
 }
 
 // Complete implements [recipe.Completer].

@@ -42,7 +42,7 @@ func (z *RandomZoomOut) Check(in sample.Schema) (sample.Schema, error) {
 
 var _ = Ops.Add(recipe.NewOp[ScaleJitter]("scale_jitter", recipe.Between,
 	"Resize an image to fit into a size, times a random factor, as torchvision's 'ScaleJitter'.").
-	Explained("", ".scale_jitter((640, 640)).random_crop((640, 640))  # after padding, if it may be smaller").
+	Explained("", ".scale_jitter((640, 640))  # then pad and crop to one size").
 	Called("target_size, scale_range").
 	Replacing("ScaleJitter((width, height), scale_range)").Telling("width", "height"))
 

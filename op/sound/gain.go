@@ -78,7 +78,9 @@ func (g *Gain) Check(in sample.Schema) (sample.Schema, error) {
 	}
 	t := in[at].Type
 	sounds := t.DType == tensor.Float32 || t.DType == tensor.Int16
-	if t.Kind != sample.Tensor || t.Axes != "" || len(t.Shape) < 1 || len(t.Shape) > 2 || !sounds {
+	axes := len(t.Shape)
+	shaped := t.Kind == sample.Tensor && t.Axes == "" && (axes == 1 || axes == 2)
+	if !shaped || !sounds {
 		return nil, recipe.Wrong("field", "is %q, which is %v: must be samples, float32 or int16; put decode_audio before it",
 			g.Field, t)
 	}

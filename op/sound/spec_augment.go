@@ -16,7 +16,6 @@ import (
 var _ = Ops.Add(recipe.NewOp[SpecAugment]("spec_augment", recipe.Between,
 	"Mask stretches of time and bands of a spectrogram at random, as torchaudio's 'SpecAugment'.").Explained(`
 A mask is as long as a whole number below 'time' or 'freq', evenly, and anywhere. Masks may overlap; lengths stay.`,
-	`words = hr.files("words").decode_audio(16000, "mono", 1.0).log_mel()`,
 	`words.spec_augment(time=40, freq=15, n_time=2, n_freq=2).batch(32)`).
 	Called("time, freq").
 	Telling("time", "freq"))
@@ -30,7 +29,7 @@ type SpecAugment struct {
 	P      *float64 `json:"p,omitempty" min:"0" max:"1" default:"1" doc:"the share of the frames, and of the bands, that one mask may take"`
 	Value  *float64 `json:"value,omitempty" example:"0" doc:"what masked numbers become; by default the mean of all, before"`
 	Field  string   `json:"field,omitempty" default:"mel" doc:"the spectrogram, float32"`
-	Layout string   `json:"layout,omitempty" choices:"TM,MT" default:"TM" doc:"its axes, as log_mel has made them"`
+	Layout string   `json:"layout,omitempty" choices:"TM,MT" default:"TM" doc:"its axes, as they were made"`
 }
 
 // Docs implements [argument.Documented].
@@ -142,7 +141,7 @@ func fillBlock(all []float32, frame, frames, perFrame, band, bands, perBand int,
 	}
 }
 
-// mean is that of numbers, summed up in an order of its own, the same everywhere.
+// mean returns that of numbers, summed up in an order of its own, the same everywhere.
 func mean(all []float32) float32 {
 	if len(all) == 0 {
 		return 0

@@ -49,7 +49,7 @@ POLICIES = {
     "timm": lambda p: p.rand_augment(config="rand-m9-mstd0.5-inc1", filter="bicubic", fill=(124, 116, 104)),
     "trivial": lambda p: p.trivial_augment(),
     "auto": lambda p: p.auto_augment("cifar10"),
-    "own": lambda p: p.random_apply(lambda q: q.random_choice([lambda r: r.rotate(9), lambda r: r.gaussian_blur(5)]), p=0.8),
+    "own": lambda p: p.random_apply(lambda q: q.random_choice([lambda r: r.rotate(9), lambda r: r.adjust_sharpness(2)]), p=0.8),
 }
 
 
@@ -65,14 +65,14 @@ def test_the_same_whoever_works(name):
 
 
 def test_replays_say_what_was_done():
-    made = source().random_apply(lambda p: p.gaussian_blur(5).random_posterize(2), p=1).rand_augment().batch(4)
+    made = source().random_apply(lambda p: p.random_adjust_sharpness(2, p=1).random_posterize(2), p=1).rand_augment().batch(4)
     with made.loader(epochs=1) as loader:
         state = loader.state_dict()
     replayed = hr.replay(made, state, batch=0)
     for row in replayed.rows:
         draws = {draw["step"]: draw["values"] for draw in row["draws"]}
         assert draws["random_apply"]["applied"]
-        assert draws["random_apply"]["steps"][0].startswith("gaussian_blur sigma=")
+        assert draws["random_apply"]["steps"][0].startswith("random_adjust_sharpness sharpened=")
         assert len(draws["rand_augment"]["steps"]) == 2
 
 

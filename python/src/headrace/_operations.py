@@ -411,7 +411,7 @@ class Operations:
             n_freq: how many masks over bands, by default 1.
             p: the share of the frames, and of the bands, that one mask may take; by default 1.
             value: what masked numbers become; by default the mean of all, before.
-            layout: its axes, as `log_mel` has made them: `"TM"`, the default, or `"MT"`.
+            layout: its axes, as they were made: `"TM"`, the default, or `"MT"`.
             field: the spectrogram, float32; by default `"mel"`.
         """
         args = {
@@ -1436,7 +1436,7 @@ class Operations:
             .cutout(56)
 
         Args:
-            size: pixels of a side; what reaches beyond the image is lost.
+            size: pixels of a side.
             value: the level that takes its place: one number, or one per channel; or "random": a normal number for each value, with the
                 mean and deviation of ImageNet's images.
             p: the probability.
@@ -1616,7 +1616,7 @@ class Operations:
             image: the images, uint8 or float32; by default `"image"`.
             label: whole numbers of classes, or float32 with a number for each class; by default `"label"`.
             layout: the axes of images: `"NHWC"` or `"NCHW"`; by default as the number of channels says.
-            cutmix: alpha of cutmix, which half of the batches get instead.
+            cutmix: alpha of cutmix, which half of the batches get.
         """
         args = {
             "alpha": number_of("alpha", alpha),
@@ -1767,7 +1767,7 @@ class Operations:
     def random_apply(self, steps: Changes, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Carry out steps on an image with a probability, or none of them, as torchvision's `RandomApply`.
 
-            .random_apply(lambda p: p.gaussian_blur(23).solarize(128), p=0.2)
+            .random_apply(lambda p: p.adjust_sharpness(2).solarize(128), p=0.2)
 
         Args:
             steps: steps on an image, without names, failures or fields of their own.
@@ -1810,7 +1810,7 @@ class Operations:
     ) -> Pipeline:
         """Carry out one of several steps on an image, as torchvision's `RandomChoice`.
 
-            .random_choice([lambda p: p.solarize(128), lambda p: p.gaussian_blur(9).grayscale(3)], p=[1, 2])
+            .random_choice([lambda p: p.solarize(128), lambda p: p.equalize().grayscale(3)], p=[1, 2])
 
         Args:
             steps: steps on an image, without names, failures or fields of their own; several are one by `random_apply`.
@@ -1926,7 +1926,7 @@ class Operations:
     def random_order(self, steps: Changes, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Carry out steps on an image in random order, as torchvision's `RandomOrder`.
 
-            .random_order(lambda p: p.equalize().gaussian_blur(5))
+            .random_order(lambda p: p.equalize().posterize(4))
 
         Args:
             steps: steps on an image, without names, failures or fields of their own.
