@@ -49,8 +49,11 @@ func (s Split) Part(i, n int) Split {
 func (s Split) Check() error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf("order: "+format, args...)) }
-	if s.Samples < 0 || s.Before < 0 {
-		wrong("the number of samples is %d, after %d", s.Samples, s.Before)
+	if s.Samples < 0 {
+		wrong("the number of samples is %d", s.Samples)
+	}
+	if s.Before < 0 {
+		wrong("the number of places before is %d", s.Before)
 	}
 	if s.World < 1 {
 		wrong("the world size is %d; it must be at least 1", s.World)

@@ -28,7 +28,7 @@ type Affine struct {
 
 // Docs implements [argument.Documented].
 func (*Affine) Docs() map[string]string {
-	return ofWarps(map[string]string{"scale": "2 makes everything twice as large"})
+	return ofWarps("expand", map[string]string{"scale": "2 makes everything twice as large"})
 }
 
 // Refused implements [recipe.Refuser].
@@ -70,7 +70,7 @@ type RandomAffine struct {
 
 // Docs implements [argument.Documented].
 func (*RandomAffine) Docs() map[string]string {
-	return ofWarps(map[string]string{
+	return ofWarps("expand", map[string]string{
 		"degrees":   "the angle is drawn evenly from -degrees to degrees, or between two; clockwise",
 		"translate": "[across, down]: shares of the width and height, up to which it is moved by whole pixels both ways",
 		"scale":     "least and greatest; by default it is not scaled",

@@ -25,7 +25,7 @@ type Elastic struct {
 
 // Docs implements [argument.Documented].
 func (*Elastic) Docs() map[string]string {
-	return ofWarps(map[string]string{
+	return ofWarps("center expand", map[string]string{
 		"alpha": "how far: noise of 1 would move a pixel by half of it, before it is smoothed; or [across, down]",
 		"sigma": "how smooth: the standard deviation in pixels of what blurs the noise, up to 100; or [across, down]",
 	})

@@ -28,7 +28,7 @@ type Perspective struct {
 
 // Docs implements [argument.Documented].
 func (*Perspective) Docs() map[string]string {
-	return ofWarps(map[string]string{
+	return ofWarps("center expand", map[string]string{
 		"start": "four points of the image, each [across, down] in pixels, usually its corners from the upper left on, clockwise",
 	})
 }
@@ -104,7 +104,7 @@ type RandomPerspective struct {
 
 // Docs implements [argument.Documented].
 func (*RandomPerspective) Docs() map[string]string {
-	return ofWarps(map[string]string{
+	return ofWarps("center expand", map[string]string{
 		"distortion_scale": "how far each corner moves inwards at most, as a share of half the width and half the height",
 	})
 }

@@ -68,7 +68,7 @@ pixel anyway, and cut others at the edge: without such a step in between, a box 
 // SanitizeBoxes are the arguments of the operation sanitize_boxes.
 type SanitizeBoxes struct {
 	MinSize *float64 `json:"min_size,omitempty" min:"1" default:"1" doc:"least width and height, in pixels"`
-	MinArea *float64 `json:"min_area,omitempty" min:"1" default:"1"`
+	MinArea *float64 `json:"min_area,omitempty" min:"1" default:"1" doc:"pixels that a box has at least"`
 
 	recipe.On
 }

@@ -1,23 +1,28 @@
 package image
 
 import (
+	"maps"
+	"strings"
+
 	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 )
 
-// ofWarps are the texts of arguments that steps which move pixels by fractions have.
-func ofWarps(more map[string]string) map[string]string {
+// ofWarps returns the texts of the arguments that steps have which move pixels by
+// fractions, without those that a step lacks, and more.
+func ofWarps(lacks string, more map[string]string) map[string]string {
 	docs := map[string]string{
 		"filter": "'nearest', 'bilinear' or 'bicubic', as Pillow's 'transform' has them; masks always use nearest",
 		"fill":   "what is around the image: one number, or one per channel",
 		"center": "[across, down] in pixels: the point that stays where it is; by default the middle",
 		"expand": "whether the result is as large as the turned image, instead of as large as the image",
 	}
-	for name, doc := range more {
-		docs[name] = doc
+	for name := range strings.FieldsSeq(lacks) {
+		delete(docs, name)
 	}
+	maps.Copy(docs, more)
 	return docs
 }
 
@@ -38,7 +43,7 @@ type Rotate struct {
 }
 
 // Docs implements [argument.Documented].
-func (*Rotate) Docs() map[string]string { return ofWarps(nil) }
+func (*Rotate) Docs() map[string]string { return ofWarps("", nil) }
 
 // Refused implements [recipe.Refuser].
 func (*Rotate) Refused() map[string]string { return torchvisionsNames }
@@ -71,7 +76,7 @@ type RandomRotation struct {
 
 // Docs implements [argument.Documented].
 func (*RandomRotation) Docs() map[string]string {
-	return ofWarps(map[string]string{
+	return ofWarps("", map[string]string{
 		"degrees": "the angle is drawn evenly from -degrees to degrees, or between two; counter-clockwise",
 	})
 }

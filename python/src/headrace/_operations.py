@@ -399,7 +399,6 @@ class Operations:
     ) -> Pipeline:
         """Mask stretches of time and bands of a spectrogram at random, as torchaudio's `SpecAugment`.
 
-            words = hr.files("words").decode_audio(16000, "mono", 1.0).log_mel()
             words.spec_augment(time=40, freq=15, n_time=2, n_freq=2).batch(32)
 
         A mask is as long as a whole number below `time` or `freq`, evenly, and anywhere. Masks may overlap; lengths stay.
@@ -1642,7 +1641,8 @@ class Operations:
     ) -> Pipeline:
         """Move four points of an image to others, as if it were looked at from another place; as torchvision's `perspective`.
 
-            .perspective([(0, 0), (63, 0), (63, 63), (0, 63)], [(4, 0), (59, 6), (63, 63), (0, 60)])
+            corners = [(0, 0), (63, 0), (63, 63), (0, 63)]
+            .perspective(corners, [(4, 0), (59, 6), (63, 63), (0, 60)])
 
         Args:
             start: four points of the image, each [across, down] in pixels, usually its corners from the upper left on, clockwise.
@@ -1688,7 +1688,7 @@ class Operations:
         """Carry out some of 14 changes of an image, all of one strength, as torchvision's `RandAugment`; or as timm's, by its text.
 
             .rand_augment()
-            .rand_augment(config="rand-m9-mstd0.5-inc1", filter="bicubic", fill=(124, 116, 104))  # as timm
+            .rand_augment(config="rand-m9-mstd0.5-inc1", filter="bicubic")  # as timm
 
         Args:
             num_ops: how many changes, one after the other; by default 2.
@@ -1739,7 +1739,7 @@ class Operations:
     ) -> Pipeline:
         """Turn, move, scale and shear an image at random, as torchvision's `RandomAffine`.
 
-            .random_affine(10, translate=(0.1, 0.1), scale=(0.8, 1.2), shear=5, filter="bilinear")
+            .random_affine(10, translate=(0.1, 0.1), scale=(0.8, 1.2), shear=5)
 
         Args:
             degrees: the angle is drawn evenly from -degrees to degrees, or between two; clockwise.
@@ -1810,7 +1810,7 @@ class Operations:
     ) -> Pipeline:
         """Carry out one of several steps on an image, as torchvision's `RandomChoice`.
 
-            .random_choice([lambda p: p.solarize(128), lambda p: p.equalize().grayscale(3)], p=[1, 2])
+            .random_choice([lambda p: p.solarize(128), lambda p: p.equalize()], p=[1, 2])
 
         Args:
             steps: steps on an image, without names, failures or fields of their own; several are one by `random_apply`.
@@ -2175,7 +2175,7 @@ class Operations:
 
         Args:
             min_size: least width and height, in pixels.
-            min_area: .
+            min_area: pixels that a box has at least.
             field: the image or mask, if samples have several.
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
@@ -2196,7 +2196,7 @@ class Operations:
     ) -> Pipeline:
         """Resize an image to fit into a size, times a random factor, as torchvision's `ScaleJitter`.
 
-            .scale_jitter((640, 640)).random_crop((640, 640))  # after padding, if it may be smaller
+            .scale_jitter((640, 640))  # then pad and crop to one size
 
         Args:
             target_size: (height, width), or one number for both; torchvision takes width and height here.
