@@ -147,6 +147,8 @@ PAGES = [
     "bench-and-inspect.md",
     "run.md",
     "recipes.md",
+    "augmentations.md",
+    "detection.md",
     "your-data.md",
     "tables.md",
     "batches.md",

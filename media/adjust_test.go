@@ -92,7 +92,8 @@ func TestAdjustLeavesAlphaAlone(t *testing.T) {
 		}
 		for i := range 400 {
 			if !bytes.Equal(with.Data[4*i:4*i+3], without.Data[3*i:3*i+3]) || with.Data[4*i+3] != before[4*i+3] {
-				t.Fatalf("%v: pixel %d is %v, was %v; without alpha it is %v", kind, i, with.Data[4*i:4*i+4], before[4*i:4*i+4], without.Data[3*i:3*i+3])
+				t.Fatalf("%v: pixel %d is %v, was %v; without alpha it is %v", kind, i,
+					with.Data[4*i:4*i+4], before[4*i:4*i+4], without.Data[3*i:3*i+3])
 			}
 		}
 	}

@@ -33,7 +33,7 @@ func Border(p Pixels, inner Rect, fill [4]uint16) {
 }
 
 func repeat(dst, pixel []byte) {
-	for len(dst) > 0 {
-		dst = dst[copy(dst, pixel):]
+	for n := copy(dst, pixel); n < len(dst); { // twice as much each time
+		n += copy(dst[n:], dst[:n])
 	}
 }

@@ -1,9 +1,6 @@
 package media
 
-import "github.com/headrace/headrace/media/internal/orient"
-
-// Bounds are a part of an image by its edges, in pixels from the upper left corner.
-type Bounds struct{ X0, Y0, X1, Y1 float64 }
+import "math"
 
 // move is what one of a plan's steps did to where pixels are: it turned, cut a window out
 // or scaled a part.
@@ -14,6 +11,11 @@ type move struct {
 	window Rect // the zero Rect: it did not cut
 	part   Part
 	to     Size // the zero Size: it did not scale
+	warp   *Warp
+	sane   *limits
+	// centres says that boxes whose centres are not in the window are not to stay: it
+	// cuts nothing.
+	centres bool
 }
 
 // Moved is where a box of the image is after the plan's steps from one of them on. What
@@ -24,6 +26,15 @@ func (p *Plan) Moved(b Bounds, from int) Bounds {
 		m := &p.moves[i]
 		switch {
 		case m.step < from:
+		case m.sane != nil:
+			b = m.sane.kept(b, m.from)
+		case m.centres:
+			w := m.window
+			if !(Bounds{float64(w.X), float64(w.Y), float64(w.X + w.Width), float64(w.Y + w.Height)}).holdsCentre(b) {
+				b = Bounds{}
+			}
+		case m.warp != nil:
+			b = m.warp.moved(b, m.to)
 		case m.turn > 1:
 			b = b.turned(m.turn, float64(m.from.Width), float64(m.from.Height))
 		case m.to == (Size{}):
@@ -40,27 +51,32 @@ func (p *Plan) Moved(b Bounds, from int) Bounds {
 	return b
 }
 
-// from counts from another corner.
-func (b Bounds) from(x, y float64) Bounds { return Bounds{b.X0 - x, b.Y0 - y, b.X1 - x, b.Y1 - y} }
-
-// within is what of them is in an image of a size.
-func (b Bounds) within(width, height float64) Bounds {
-	return Bounds{clamp(b.X0, width), clamp(b.Y0, height), clamp(b.X1, width), clamp(b.Y1, height)}
+// moved returns the upright box around the four corners of a box, in a result of a size.
+func (w *Warp) moved(b Bounds, to Size) Bounds {
+	around := Bounds{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
+	for _, at := range [...][2]float64{{b.X0, b.Y0}, {b.X1, b.Y0}, {b.X1, b.Y1}, {b.X0, b.Y1}} {
+		x, y, ok := w.forth(at[0], at[1], to)
+		if !ok {
+			return Bounds{} // nothing of the image is left
+		}
+		around = Bounds{min(around.X0, x), min(around.Y0, y), max(around.X1, x), max(around.Y1, y)}
+	}
+	return around.within(float64(to.Width), float64(to.Height))
 }
 
-func clamp(v, most float64) float64 { return min(max(v, 0), most) }
-
-// turned is where a box of an image of a size is when that is turned.
-func (b Bounds) turned(turn int, width, height float64) Bounds {
-	flipX, flipY, swap := orient.Parts(turn)
-	if flipX {
-		b.X0, b.X1 = width-b.X1, width-b.X0
+// forth takes a point of the image before to its place in a result of a size. It
+// reports false if the map has no inverse. Waves have none: those at the point are taken
+// back, as torchvision does.
+func (w *Warp) forth(x, y float64, to Size) (toX, toY float64, ok bool) {
+	back, ok := w.Map.inverse()
+	if !ok {
+		return 0, 0, false
 	}
-	if flipY {
-		b.Y0, b.Y1 = height-b.Y1, height-b.Y0
+	toX, toY = back.At(x, y)
+	if w.Waves.On() {
+		moved := w.Waves.at(to, int(clamp(toX, float64(to.Width-1))), int(clamp(toY, float64(to.Height-1))))
+		toX -= float64(float64(moved[0]) * w.Waves.X)
+		toY -= float64(float64(moved[1]) * w.Waves.Y)
 	}
-	if swap {
-		b = Bounds{b.Y0, b.X0, b.Y1, b.X1}
-	}
-	return b
+	return toX, toY, true
 }

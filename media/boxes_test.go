@@ -26,7 +26,8 @@ func TestBoxesAreWhereTheirPixelsAre(t *testing.T) {
 
 		all := []media.Op{
 			media.RandomFlip{P: 0.5}, media.RandomVerticalFlip{P: 0.5}, media.RandomRotate90{P: 1}, media.Rotate90{Turns: 1},
-			media.RandomCrop{Height: 3, Width: 4}, media.CenterCrop{Height: 5, Width: 4}, media.Pad{Left: 1, Top: 2, Right: 3, Bottom: 4, Fill: [4]uint16{}},
+			media.RandomCrop{Height: 3, Width: 4}, media.CenterCrop{Height: 5, Width: 4},
+			media.Pad{Left: 1, Top: 2, Right: 3, Bottom: 4, Fill: [4]uint16{}},
 		}
 		var steps []media.Step
 		for i := range rapid.IntRange(0, 6).Draw(t, "steps") {

@@ -21,15 +21,24 @@ var channelOrders = [6][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0,
 
 // place uses draw 0.
 func (o RandomChannelPermutation) place(p *Plan, id uint64, r Rand) error {
-	order := channelOrders[min(int(r.Float64(id, 0)*6), 5)]
+	order := channelOrders[below(r.Float64(id, 0), len(channelOrders))]
 	if p.tells() {
-		names := [...]string{"red", "green", "blue"}
-		p.tell(map[string]any{"order": []string{names[order[0]], names[order[1]], names[order[2]]}})
+		p.tell(map[string]any{"order": channelNames(order)})
 	}
+	p.permute(order)
+	return nil
+}
+
+func channelNames(order [3]int) []string {
+	names := [...]string{"red", "green", "blue"}
+	return []string{names[order[0]], names[order[1]], names[order[2]]}
+}
+
+// permute has channels change places.
+func (p *Plan) permute(order [3]int) {
 	if order != channelOrders[0] {
 		p.pass(Pass{Effect: &permuteChannels, Args: Args{float32(order[0]), float32(order[1]), float32(order[2])}})
 	}
-	return nil
 }
 
 // permuteChannels has the channels that become the first, second and third as its

@@ -11,7 +11,8 @@ import (
 
 // What Encode makes, Decode reads; PNG keeps every value.
 func TestDecodeReadsWhatEncodeWrites(t *testing.T) {
-	for _, f := range []media.Form{{Color: media.Gray, DType: tensor.Uint8}, {Color: media.RGB, DType: tensor.Uint16}, {Color: media.RGBA, DType: tensor.Uint8}} {
+	forms := []media.Form{{Color: media.Gray, DType: tensor.Uint8}, {Color: media.RGB, DType: tensor.Uint16}, {Color: media.RGBA, DType: tensor.Uint8}}
+	for _, f := range forms {
 		p := media.Pixels{Width: 7, Height: 5, Color: f.Color, DType: f.DType}
 		p.Stride = 7 * p.PixelBytes()
 		for i := range p.Stride * p.Height {
@@ -25,7 +26,8 @@ func TestDecodeReadsWhatEncodeWrites(t *testing.T) {
 		if err != nil || got.Form() != p.Form() || string(got.Data) != string(p.Data) {
 			t.Errorf("%v: %v, %v", f, got.Form(), err)
 		}
-		got, err = media.Decode(data, media.Options{Color: f.Color, DType: f.DType}, []media.Step{{Op: media.CenterCrop{Height: 1, Width: 1}}}, nil)
+		pixel := []media.Step{{Op: media.CenterCrop{Height: 1, Width: 1}}}
+		got, err = media.Decode(data, media.Options{Color: f.Color, DType: f.DType}, pixel, nil)
 		if err != nil || string(got.Data) != string(p.Row(2)[3*p.PixelBytes():][:p.PixelBytes()]) {
 			t.Errorf("%v: the middle is %v, %v", f, got.Data, err)
 		}

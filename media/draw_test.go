@@ -131,7 +131,8 @@ func TestExplainTellsWhatIsDone(t *testing.T) {
 			}
 			return
 		}
-		if err := media.MakePlan(info, o, steps(append([]media.Op{before}, asTold(op, told[0].Values)...)...), make(drawn, 32), &fixed); err != nil {
+		again := steps(append([]media.Op{before}, asTold(op, told[0].Values)...)...)
+		if err := media.MakePlan(info, o, again, make(drawn, 32), &fixed); err != nil {
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(fixed.Work(), want.Work()) {

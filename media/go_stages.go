@@ -34,14 +34,23 @@ func (s *goScratch) giveBack() {
 func (s *goScratch) run(dst []byte, stride int, plan *Plan, load func(part Rect) Pixels) error {
 	f := plan.Options.Form()
 	var now Pixels
+	viewed := false
 	for i := range plan.Stages {
 		stage := &plan.Stages[i]
-		part := s.tables(stage, f.DType)
+		part := stage.Crop
+		if stage.Warp == nil {
+			part = s.tables(stage, f.DType)
+		}
 		if i == 0 {
 			now = load(part)
 		} else {
 			now = now.part(part)
-			s.in, s.out = s.out, s.in
+			if !viewed {
+				s.in, s.out = s.out, s.in
+			}
+		}
+		if viewed = i == 0 && len(plan.Stages) > 1 && plan.Stages[1].Warp != nil && stage.Idle(); viewed {
+			continue // the next one looks at it where it is
 		}
 
 		width, height := orient.Size(stage.Turn, stage.Window.Width, stage.Window.Height)
@@ -83,6 +92,10 @@ func (s *goScratch) tables(stage *Stage, dtype tensor.DType) Rect {
 // stage writes to what the stage makes of the part of its input that the tables need,
 // colours aside. It may change that part.
 func (s *goScratch) stage(to, in Pixels, stage *Stage) {
+	if stage.Warp != nil {
+		stage.WarpInto(to, in)
+		return
+	}
 	at := stage.Target()
 	Border(to, at, stage.Fill)
 	if at == (Rect{}) {

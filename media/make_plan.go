@@ -31,6 +31,7 @@ func MakePlan(info Info, o Options, steps []Step, r Rand, plan *Plan) error {
 		}
 	}
 	plan.drawing = 0
+	plan.narrow()
 	plan.finish()
 	return nil
 }

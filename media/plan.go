@@ -12,6 +12,8 @@ type Plan struct {
 	Color         Color   // of the result
 	Output        Output
 
+	Along *Along // what goes with the image; nil: nothing. MakePlan leaves it
+
 	inWidth, inHeight int // of what the first stage works on: turned as Orientation says
 
 	given   []Size // to each step
@@ -25,8 +27,8 @@ func (p *Plan) Form() Form {
 	return Form{Height: p.Height, Width: p.Width, Color: p.Color, DType: p.Output.DType, Layout: p.Output.Layout}
 }
 
-// Stage is one pass over pixels: crop, resize, window, turn, passes, in this order.
-// Each part may be without effect.
+// Stage is one pass over pixels: crop, resize or warp, window, turn, passes, in this
+// order. Each part may be without effect.
 type Stage struct {
 	// Crop is the part of the input that takes part. Its edges are hard: no pixel from
 	// beyond them is mixed in.
@@ -39,6 +41,9 @@ type Stage struct {
 	Width, Height int
 	// Filter is what it is resized with.
 	Filter Filter
+	// Warp is what makes Width × Height pixels of Crop instead of resizing it, if it is
+	// not nil. Pixels without a source are Fill. The first stage has none.
+	Warp *Warp
 	// Window is the part of those Width × Height pixels that is the result. Where it
 	// reaches beyond them, the result is Fill.
 	Window Rect
@@ -54,11 +59,17 @@ type Stage struct {
 
 // Resizes reports whether the stage changes the scale of its input.
 func (s Stage) Resizes() bool {
-	return s.Width != s.Crop.Width || s.Height != s.Crop.Height || s.Part != Part{}
+	return s.Warp == nil && (s.Width != s.Crop.Width || s.Height != s.Crop.Height || s.Part != Part{})
 }
 
 // Pads reports whether the window reaches beyond the resized image.
 func (s Stage) Pads() bool { return !s.Window.In(s.Width, s.Height) }
+
+// Idle reports whether the stage does no more than to cut a window out.
+func (s *Stage) Idle() bool {
+	moved := s.Warp != nil || s.Resizes() || s.Pads() || s.Turn > 1
+	return !moved && len(s.Passes) == 0
+}
 
 // Visible is the part of Window that the resized image covers. It is the zero Rect if
 // there is none.
@@ -112,7 +123,8 @@ func (p *Plan) resizePart(part Part, width, height int, f Filter) {
 	}
 	p.moves = append(p.moves, move{step: p.drawing, from: Size{p.Height, p.Width}, part: part, to: Size{height, width}, turn: 1})
 	s := p.last()
-	if s.Resizes() || s.Pads() || len(s.Passes) > 0 || !p.turnsBefore(len(p.Stages)-1) {
+	made := s.Warp != nil || s.Resizes() || s.Pads()
+	if made || len(s.Passes) > 0 || !p.turnsBefore(len(p.Stages)-1) {
 		p.addStage()
 		s = p.last()
 	}
@@ -154,7 +166,8 @@ func (p *Plan) window(r Rect, fill [4]uint16) {
 // is added: where something was cut off, in the colour of another border, or by a pass.
 func (s *Stage) changesFill(fill [4]uint16) bool {
 	cut := s.Visible() != Rect{0, 0, s.Width, s.Height}
-	return cut || s.Pads() && s.Fill != fill || len(s.Passes) > 0
+	fills := s.Pads() || s.Warp != nil
+	return cut || fills && s.Fill != fill || len(s.Passes) > 0
 }
 
 // turn turns the image as for one of EXIF's orientations. Passes may have changed it

@@ -420,6 +420,11 @@ func spoil(t *rapid.T, v reflect.Value) {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		spoil(t, v.Elem())
+	case reflect.String:
+		v.SetString(rapid.SampledFrom([]string{"", "imagenet", "x"}).Draw(t, "text"))
+	case reflect.Interface: // without a value
+	case reflect.Bool:
+		v.SetBool(rapid.Bool().Draw(t, "flag"))
 	case reflect.Int:
 		v.SetInt(int64(wholes().Draw(t, "whole")))
 	case reflect.Uint8, reflect.Uint16:

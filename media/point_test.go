@@ -44,7 +44,7 @@ func pictured(p media.Pixels) oracle.Picture {
 func drew(t testing.TB, p media.Pixels, draw float64, ops ...media.Op) []byte {
 	t.Helper()
 	var plan media.Plan
-	o, draws := media.Options{Color: p.Color, DType: p.DType}, drawn(slices.Repeat([]float64{draw}, 8))
+	o, draws := media.Options{Color: p.Color, DType: p.DType}, drawn(slices.Repeat([]float64{draw}, 32))
 	if err := media.MakePlan(media.Info{Width: p.Width, Height: p.Height}, o, steps(ops...), draws, &plan); err != nil {
 		t.Fatal(err)
 	}

@@ -163,6 +163,9 @@ func (p *Plan) passBytes(pixel int64, rowwise bool) (n int64) {
 		}
 		n += made + made/4 // memory that is kept grows by more than is asked for
 
+		if s.Warp != nil && s.Warp.Waves.On() {
+			n += 8 * int64(s.Width) * int64(s.Height)
+		}
 		extra := 0
 		for k := range s.Passes {
 			extra = max(extra, s.Passes[k].extra())

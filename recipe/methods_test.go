@@ -50,19 +50,28 @@ type spelling struct {
 
 // spellings of types. Text, and what has choices, is in a recipe as in Python.
 var spellings = map[string]spelling{
-	"bool":              {hint: "bool", usual: "False"},
-	"*bool":             {hint: "bool"},
-	"string":            {hint: "str"},
-	"*float64":          {hint: "float", turn: "number_of(%[1]q, %[1]s)"},
-	"*[2]float64":       {hint: "tuple[float, float]", turn: "range_of(%[1]q, %[1]s)", none: true},
-	"*[3]int":           {hint: "Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
-	"[]int":             {hint: "int | Sequence[int]", turn: "integer_list(%[1]q, %[1]s)"},
-	"[]string":          {hint: "Some", turn: "names_of(%[2]q, (%[1]s,))"},
-	"recipe.Size":       {hint: "Size", turn: "size_of(%[1]s)"},
-	"[]recipe.Size":     {hint: "Iterable[Size]", turn: "[size_of(size) for size in %[1]s]"},
-	"image.Fill":        {hint: "int | Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
-	"*image.Padding":    {hint: "int | Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
-	"image.Range":       {hint: "Range", turn: "numbers_of(%[1]q, %[1]s)"},
+	"bool":             {hint: "bool", usual: "False"},
+	"*bool":            {hint: "bool"},
+	"string":           {hint: "str"},
+	"*float64":         {hint: "float", turn: "number_of(%[1]q, %[1]s)"},
+	"*[2]float64":      {hint: "tuple[float, float]", turn: "range_of(%[1]q, %[1]s)", none: true},
+	"*[3]int":          {hint: "Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
+	"[]int":            {hint: "int | Sequence[int]", turn: "integer_list(%[1]q, %[1]s)"},
+	"[]string":         {hint: "Some", turn: "names_of(%[2]q, (%[1]s,))"},
+	"recipe.Size":      {hint: "Size", turn: "size_of(%[1]s)"},
+	"[]recipe.Size":    {hint: "Iterable[Size]", turn: "[size_of(size) for size in %[1]s]"},
+	"image.Fill":       {hint: "int | Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
+	"*image.Padding":   {hint: "int | Sequence[int]", turn: "integers(%[1]q, %[1]s)"},
+	"image.Degrees":    {hint: "Range", turn: "numbers_of(%[1]q, %[1]s)"},
+	"image.Pair":       {hint: "float | tuple[float, float]", turn: "numbers_of(%[1]q, %[1]s)"},
+	"image.Shear":      {hint: "float | Sequence[float]", turn: "numbers_of(%[1]q, %[1]s)"},
+	"image.Corners":    {hint: "Sequence[Sequence[float]]", turn: "[numbers_of(%[1]q, at) for at in %[1]s]"},
+	"image.Range":      {hint: "Range", turn: "numbers_of(%[1]q, %[1]s)"},
+	"recipe.Chain":     {hint: "Changes", turn: "self._changes(%[1]q, %[1]s)"},
+	"sound.Decibels":   {hint: "Range", turn: "numbers_of(%[1]q, %[1]s)"},
+	"image.WholeRange": {hint: "int | tuple[int, int] | list[int]", turn: "integers(%[1]q, %[1]s)"},
+	"image.Paint": {hint: `int | Sequence[int] | Literal["random"]`,
+		turn: "%[1]s if isinstance(%[1]s, str) else integers(%[1]q, %[1]s)"},
 	"column.Numbers":    {hint: "float | Sequence[float]", turn: "numbers_of(%[1]q, %[1]s)"},
 	"[]float64":         {hint: "Sequence[float]", turn: "numbers_of(%[1]q, %[1]s)"},
 	"image.Channels":    {hint: "float | Sequence[float]", turn: "numbers_of(%[1]q, %[1]s)"},
@@ -116,11 +125,22 @@ var renamed = map[string]string{"aggregate.function": "aggregator"}
 // second, or the name of a field, instead of a word.
 var anotherWay = regexp.MustCompile(`, instead of (\w+)$`)
 
-// aliases are names for the choices of an argument that several methods have.
-var aliases = map[string]string{"filter": "Filter", "anchor": "Anchor"}
+// aliasOf returns a name for the choices of an argument that several methods have; "":
+// there is none.
+func aliasOf(a recipe.Argument) string {
+	switch {
+	case a.Name == "filter" && len(a.Choices) == 3:
+		return "WarpFilter"
+	case a.Name == "filter":
+		return "Filter"
+	case a.Name == "anchor":
+		return "Anchor"
+	}
+	return ""
+}
 
 // Spelt as a tuple, where a recipe has a list.
-var tuples = []string{"recipe.Size", "[]recipe.Size", "*[2]float64", "*[3]int", "*image.Padding", "image.Range"}
+var tuples = []string{"recipe.Size", "[]recipe.Size", "*[2]float64", "*[3]int", "*image.Padding", "image.Range", "image.WholeRange", "sound.Decibels"}
 
 // parameter is an argument of a method.
 type parameter struct {
@@ -151,8 +171,8 @@ func pythonModules() map[string]string {
 			images = append(images, fmt.Sprintf("    %q,\n", op.Name))
 		}
 		for _, p := range m.parameters() {
-			line := fmt.Sprintf("    %s = %s\n", aliases[p.Name], literal(p.Choices))
-			if aliases[p.Name] == p.hint && !slices.Contains(named, line) {
+			line := fmt.Sprintf("    %s = %s\n", aliasOf(p.Argument), literal(p.Choices))
+			if aliasOf(p.Argument) == p.hint && !slices.Contains(named, line) {
 				named = append(named, line)
 			}
 		}
@@ -211,6 +231,7 @@ if TYPE_CHECKING:
 
     Some = str | Iterable[str]
     Size = int | tuple[int, int] | list[int]
+    Changes = Callable[[Pipeline], Pipeline] | Sequence[Callable[[Pipeline], Pipeline] | Mapping[str, Any] | str]
     Range = float | tuple[float, float] | list[float]
     Seeds = Iterable[Literal["random", "numpy", "torch"]]
     Where = Literal["process", "thread", "here"] | Workers | Executor
@@ -225,6 +246,7 @@ class Operations:
 
         def _with(self, op: str, args: dict[str, Any]) -> Pipeline: ...
         def _image(self, op: str, field: str | None, fields: Some | None, args: dict[str, Any]) -> Pipeline: ...
+        def _changes(self, op: str, steps: Changes) -> list[Any]: ...
 
 %[3]s`
 
@@ -350,7 +372,7 @@ func parameterOf(op string, a recipe.Argument, f reflect.StructField) parameter 
 	}
 	if len(a.Choices) > 1 && !excepted {
 		p.hint = literal(a.Choices)
-		if alias := aliases[a.Name]; alias != "" {
+		if alias := aliasOf(a); alias != "" {
 			p.hint = alias
 		}
 	}

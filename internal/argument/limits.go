@@ -73,5 +73,5 @@ func within(name string, x float64, least, most string) error {
 	case noHigh != nil:
 		must = "at least " + least
 	}
-	return Wrong(name, "is %s: must be %s", strconv.FormatFloat(x, 'g', -1, 64), must)
+	return Wrong(name, "is %s: must be %s", strconv.FormatFloat(x, 'f', -1, 64), must)
 }

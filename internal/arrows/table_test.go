@@ -413,6 +413,7 @@ var arrows = []arrow{
 	{"op/data", "sample", "identities, schemas"},
 	{"op/data", "tensor", "dtypes and shapes"},
 	{"op/sound", "internal/argument", "the fields of operations are their arguments"},
+	{"op/sound", "internal/jsonschema", "some have a form of their own in JSON"},
 	{"op/sound", "internal/machine", "what the machine has, and lacks"},
 	{"op/sound", "internal/numbers", "what is filled has the dtype of its field"},
 	{"op/sound", "internal/record", "samples on their way"},
@@ -475,6 +476,7 @@ var arrows = []arrow{
 	{"op/image", "internal/argument", "the fields of operations are their arguments"},
 	{"op/image", "internal/jsonschema", "some have a form of their own in JSON"},
 	{"op/image", "internal/words", "what somebody probably meant"},
+	{"op/image", "internal/rawjson", "a word or numbers is read from JSON"},
 	{".", "op", "what recipes can say"},
 
 	{"recipe", "media", "image operations know what they do to a shape"},

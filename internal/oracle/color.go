@@ -52,3 +52,11 @@ func JitterBounds(t testing.TB, numbers [4]float64) (bounds [4]*[2]float64) {
 	ask(t, "jitter_bounds", map[string]any{"numbers": numbers}).into(t, &bounds)
 	return bounds
 }
+
+// Erased draws so many of torchvision's RandomErasing, and returns how often there is a
+// rectangle, and its place and sides on average, of which those without have 0.
+func Erased(t testing.TB, width, height int, p float64, scale, ratio [2]float64, draws int) (mean [5]float64) {
+	t.Helper()
+	ask(t, "erased", map[string]any{"size": []int{width, height}, "p": p, "scale": scale, "ratio": ratio, "draws": draws}).into(t, &mean)
+	return mean
+}

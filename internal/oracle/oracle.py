@@ -243,6 +243,26 @@ def functional_of_pillow(args, pixels):
     return picture(getattr(F, args["name"])(image(args, pixels), *args["args"]))
 
 
+def erased(args):
+    """Means over torchvision's draws of a rectangle: whether there is one, its place and its size."""
+    import torch
+    from torchvision.transforms import v2
+
+    torch.manual_seed(1)
+    width, height = args["size"]
+    image = torch.zeros(1, height, width)
+    erasing = v2.RandomErasing(args["p"], args["scale"], args["ratio"], 0)
+    sums = [0.0] * 5
+    for _ in range(args["draws"]):
+        if torch.rand(1) >= args["p"]:
+            continue
+        drawn = erasing.make_params([image])
+        if drawn["v"] is not None:
+            for k, v in enumerate((1, drawn["j"], drawn["i"], drawn["w"], drawn["h"])):
+                sums[k] += v
+    return [s / args["draws"] for s in sums], b""
+
+
 def normalize(args, pixels):
     """Bits of float32 in CHW, and of the same rounded to dtype."""
     import torch

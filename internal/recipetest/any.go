@@ -63,7 +63,7 @@ func Fitting(t *rapid.T, op recipe.Op, in sample.Schema) (args recipe.Args, out 
 		usual.fields(t, reflect.ValueOf(args).Elem(), 0)
 		args = recipe.Completed(args)
 		if out, err := args.Check(in); err == nil {
-			return args, out, true
+			return args, out, !needsBoxes(args)
 		}
 	}
 	return nil, nil, false
@@ -256,6 +256,14 @@ func (d drawer) known(t *rapid.T, typ reflect.Type, steps int) any {
 		return &image.Padding{Left: whole(), Top: whole(), Right: whole(), Bottom: whole()}
 	case image.Fill:
 		return image.Fill(several(some(1, 3, 4), whole))
+	case image.Degrees:
+		return image.Degrees(d.numbers(t, some(1, 2)))
+	case image.Pair:
+		return image.Pair(d.numbers(t, some(1, 2)))
+	case image.Shear:
+		return image.Shear(d.numbers(t, some(1, 2, 4)))
+	case image.Corners:
+		return image.Corners(several(4, func() [2]float64 { return [2]float64{60 * number(), 60 * number()} }))
 	case image.Range:
 		return image.Range(d.numbers(t, some(1, 2)))
 	case recipe.Until:
@@ -284,6 +292,9 @@ func (d drawer) known(t *rapid.T, typ reflect.Type, steps int) any {
 	case data.NewNames:
 		return data.NewNames{"image": strings.ToValidUTF8(Text(t), ""), strings.ToValidUTF8(Text(t), ""): "a"}
 	case recipe.Chain:
+		if d.usual { // of steps on images: what they are is tested by themselves
+			return recipe.Chain{named("invert"), named("random_invert")}
+		}
 		return Chain(t, steps)
 	case []recipe.Chain:
 		return several(some(0, 1, 2), func() recipe.Chain { return Chain(t, steps) })
@@ -363,4 +374,21 @@ func fieldsFrom(t *rapid.T, n int) input.FieldsFrom {
 		}
 		return f
 	}))
+}
+
+// named returns a step with the defaults of an operation that has no required arguments.
+func named(name string) recipe.Step {
+	ops := Ops()
+	at := slices.IndexFunc(ops, func(op recipe.Op) bool { return op.Name == name })
+	return recipe.Step{Op: name, Args: ops[at].New()}
+}
+
+// needsBoxes reports whether a step works on boxes, which images of these tests lack.
+func needsBoxes(args recipe.Args) bool {
+	t, is := args.(recipe.Transform)
+	if !is {
+		return false
+	}
+	_, needs := t.Transform().(interface{ NeedsBoxes() })
+	return needs
 }

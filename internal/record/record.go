@@ -28,6 +28,7 @@ type Record struct {
 	Kept      byref.List   // objects of the program, besides those that the memory of its values keeps
 
 	shared   []shared      // sizes of images that have steps in common
+	agreed   []agreed      // what one of them has drawn for all
 	Draws    []sample.Draw // with a ledger
 	Replaced *sample.Lost  // the sample that this one replaces; nil: it is its own
 	Drawn    uint32        // how many samples were drawn for this place
@@ -153,6 +154,34 @@ func (r *Record) Shares(step uint64, field string, size media.Size) (first strin
 	}
 	r.shared = append(r.shared, shared{step, field, size})
 	return field, size
+}
+
+// agreed is the part of images that was drawn for a step.
+type agreed struct {
+	step uint64
+	part media.Rect
+}
+
+// Agree notes the part of an image that was drawn for a step which others have, too. If
+// the step is tried again, the last try counts.
+func (r *Record) Agree(step uint64, part media.Rect) {
+	for i := range r.agreed {
+		if r.agreed[i].step == step {
+			r.agreed[i].part = part
+			return
+		}
+	}
+	r.agreed = append(r.agreed, agreed{step, part})
+}
+
+// Agreed returns that part, if one was drawn.
+func (r *Record) Agreed(step uint64) (part media.Rect, ok bool) {
+	for _, a := range r.agreed {
+		if a.step == step {
+			return a.part, true
+		}
+	}
+	return part, false
 }
 
 // Drew notes what a step drew. If the step is tried again, the last try counts.

@@ -63,7 +63,12 @@ func (h *handle) stages(dst []byte, stride int, in picture, plan *media.Plan) er
 		}
 
 		width, height := orient.Size(stage.Turn, stage.Window.Width, stage.Window.Height)
-		bare := !stage.Pads() && len(stage.Passes) == 0
+		warpsNext := i == 0 && last > 0 && plan.Stages[1].Warp != nil
+		if warpsNext && stage.Idle() && in.jpeg == nil && in.orientation <= 1 {
+			in.pixels, in.width, in.height = viewed(in.pixels, stage), width, height
+			continue // the next one looks at it where it is
+		}
+		bare := stage.Warp == nil && !stage.Pads() && len(stage.Passes) == 0
 		upright := stage.Turn <= 4 && in.orientation <= 4 // rows stay rows
 		if i == last && !plain(plan) && bare && upright {
 			to := target{dst, stride, h.output(&plan.Output)}
@@ -79,10 +84,9 @@ func (h *handle) stages(dst []byte, stride int, in picture, plan *media.Plan) er
 			}
 		}
 
-		if stage.Pads() {
-			media.Border(p, stage.Target(), stage.Fill)
-		}
-		if err := h.stage(target{p.Data, p.Stride, nil}, &in, stage, plan.Options.Mode); err != nil {
+		if stage.Warp != nil {
+			warp(stage, p, in.pixels)
+		} else if err := h.padded(p, &in, stage, plan.Options.Mode); err != nil {
 			return err
 		}
 
@@ -93,6 +97,21 @@ func (h *handle) stages(dst []byte, stride int, in picture, plan *media.Plan) er
 		in = picture{pixels: p, width: width, height: height, orientation: 1}
 	}
 	return nil
+}
+
+// viewed is the part of pixels that an idle stage leaves.
+func viewed(p media.Pixels, stage *media.Stage) media.Pixels {
+	p.Data = p.Data[(stage.Crop.Y+stage.Window.Y)*p.Stride+3*(stage.Crop.X+stage.Window.X):]
+	p.Width, p.Height = stage.Window.Width, stage.Window.Height
+	return p
+}
+
+// padded computes a stage's result, colours aside.
+func (h *handle) padded(to media.Pixels, in *picture, stage *media.Stage, mode media.Mode) error {
+	if stage.Pads() {
+		media.Border(to, stage.Target(), stage.Fill)
+	}
+	return h.stage(target{to.Data, to.Stride, nil}, in, stage, mode)
 }
 
 // plain reports whether what the last stage makes is the result.

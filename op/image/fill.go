@@ -61,16 +61,19 @@ func (f Fill) check(in sample.Schema, images []string) error {
 	return errors.Join(errs...)
 }
 
-func (f Fill) fits(form media.Form) error {
+func (f Fill) fits(form media.Form) error { return f.fitsAs("fill", form) }
+
+// fitsAs is fits of an argument of another name.
+func (f Fill) fitsAs(name string, form media.Form) error {
 	highest := 255
 	if form.DType == tensor.Uint16 {
 		highest = 65535
 	}
 	switch n := form.Color.Channels(); {
 	case len(f) > 1 && len(f) != n:
-		return recipe.Wrong("fill", "is %s: must be one number, or %d, because the image is %v", argument.Written(f), n, form.Color)
+		return recipe.Wrong(name, "is %s: must be one number, or %d, because the image is %v", argument.Written(f), n, form.Color)
 	case slices.Min(f) < 0 || slices.Max(f) > highest:
-		return recipe.Wrong("fill", "is %s: must be from 0 to %d, because the image is %v", argument.Written(f), highest, form.DType)
+		return recipe.Wrong(name, "is %s: must be from 0 to %d, because the image is %v", argument.Written(f), highest, form.DType)
 	}
 	return nil
 }

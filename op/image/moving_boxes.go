@@ -80,6 +80,16 @@ func (b *MovingBoxes) move(env *core.Env, v *record.Values, plan *media.Plan) er
 	return nil
 }
 
+// bounds are the boxes.
+func (b *MovingBoxes) bounds(v *record.Values) (all []media.Bounds) {
+	is, edge := v.Arrays[b.fields[0].at.At], numbers.Reader(b.dtype)
+	for i := range is.Shape[0] {
+		all = append(all, media.Bounds{X0: edge(is.Data, 4*i), Y0: edge(is.Data, 4*i+1),
+			X1: edge(is.Data, 4*i+2), Y1: edge(is.Data, 4*i+3)})
+	}
+	return all
+}
+
 // bytes is what moving takes at most.
 func (b *MovingBoxes) bytes(v *record.Values) (n int64) {
 	if b == nil {

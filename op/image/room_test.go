@@ -87,7 +87,9 @@ func TestStepsNameWhatTheyRefuse(t *testing.T) {
 				continue
 			}
 			refused[of]++
-			if pattern := regexp.MustCompile(op.Name + `.*: is not possible: .*: ` + op.Name + ` .*` + of); !pattern.MatchString(fmt.Sprint(err)) && op.Name != "pad" {
+			other := op.Name == "pad" || strings.Contains(string(step), "steps")
+			pattern := regexp.MustCompile(op.Name + `.*: is not possible: .*: ` + op.Name + ` .*` + of)
+			if !other && !pattern.MatchString(fmt.Sprint(err)) {
 				t.Errorf("%s after %s: %v", step, before, err)
 			}
 		}

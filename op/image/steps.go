@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/headrace/headrace/internal/record"
@@ -48,7 +49,7 @@ func (p *Steps) result(t *core.Scope) {
 
 // Run implements part.
 func (p *Steps) Run(ctx context.Context, it *record.Record, t *core.Tool) error {
-	if err := p.Plan(it, t, p.FormOf(it), p.Env.Ledger); err != nil {
+	if err := p.Plan(it, t, p.FormOf(it), true); err != nil {
 		return err
 	}
 	form := p.made(it, t)
@@ -61,6 +62,7 @@ func (p *Steps) Run(ctx context.Context, it *record.Record, t *core.Tool) error 
 			return err
 		}
 	}
+
 	// The file and the compressed bytes are needed until here: draw reads them.
 	it.Shut()
 	if !p.Keeps {
@@ -83,7 +85,7 @@ func (p *Steps) Result() record.Column { return p.To }
 
 // Into implements [RowPart].
 func (p *Steps) Into(ctx context.Context, it *record.Record, t *core.Tool, row []byte) error {
-	if err := p.Plan(it, t, p.FormOf(it), p.Env.Ledger); err != nil {
+	if err := p.Plan(it, t, p.FormOf(it), true); err != nil {
 		return err
 	}
 	form := p.made(it, t)
@@ -105,8 +107,10 @@ func (p *Steps) FormOf(it *record.Record) media.Form {
 }
 
 // Plan makes one of the steps, for compressed bytes, or for stored pixels of this form.
-// Random draws are the same, however the steps are divided.
-func (p *Steps) Plan(it *record.Record, t *core.Tool, f media.Form, explain bool) error {
+// Random draws are the same, however the steps are divided. Before it is run, a plan
+// takes what steps draw for boxes for the whole image: they may not be there yet.
+func (p *Steps) Plan(it *record.Record, t *core.Tool, f media.Form, run bool) error {
+	explain := run && p.Env.Ledger
 	info := media.Info{Width: f.Width, Height: f.Height, Orientation: 1}
 	if p.Decodes() {
 		// The header was read when memory was reserved. Its error is reported here, in
@@ -120,6 +124,10 @@ func (p *Steps) Plan(it *record.Record, t *core.Tool, f media.Form, explain bool
 		info = p.Frames.Info(it)
 	}
 
+	t.Plan.Along = nil
+	if run {
+		t.Plan.Along = p.along(it)
+	}
 	var err error
 	if explain {
 		err = p.explain(it, t, info)
@@ -136,6 +144,28 @@ func (p *Steps) Plan(it *record.Record, t *core.Tool, f media.Form, explain bool
 		err = p.affordable(it, t)
 	}
 	return p.planned(media.About("video", err))
+}
+
+// along is what goes with the image of a record.
+func (p *Steps) along(it *record.Record) *media.Along {
+	if !slices.ContainsFunc(p.Steps.Steps, func(s media.Step) bool { _, needs := s.Op.(media.RandomIoUCrop); return needs }) {
+		return nil
+	}
+	along := &media.Along{Agree: func(id uint64, draw func() media.Rect) (media.Rect, error) {
+		if p.Boxes == nil {
+			if part, ok := it.Agreed(id); ok {
+				return part, nil
+			}
+			return media.Rect{}, fmt.Errorf("%w: %q has no boxes: decode the image that has them before it", media.ErrGeometry, p.Steps.To)
+		}
+		part := draw()
+		it.Agree(id, part)
+		return part, nil
+	}}
+	if p.Boxes != nil {
+		along.Boxes, along.From = p.Boxes.bounds(it.Values), p.Boxes.from
+	}
+	return along
 }
 
 // alike checks that images which a step has in common have one size when it is done: what

@@ -212,9 +212,11 @@ func TestTransforms(t *testing.T) {
 
 func TestCountsThatOnlyGoProgramsCanWrite(t *testing.T) {
 	files, decode := recipe.Step{Args: &input.Files{Pattern: "*"}}, recipe.Step{Args: &opimage.DecodeImage{}}
-	_, err := recipe.Recipe{Steps: []recipe.Step{files, decode, {Args: &opimage.Normalize{Mean: opimage.Channels{1, 2}, Std: opimage.Channels{}}}}}.Check()
+	two := &opimage.Normalize{Mean: opimage.Channels{1, 2}, Std: opimage.Channels{}}
+	_, err := recipe.Recipe{Steps: []recipe.Step{files, decode, {Args: two}}}.Check()
 	var mistake *recipe.Error
-	if !errors.As(err, &mistake) || !strings.Contains(err.Error(), "mean has 2 numbers: must have 1 or 3") || !strings.Contains(err.Error(), "std has 0 numbers") {
+	if !errors.As(err, &mistake) || !strings.Contains(err.Error(), "mean has 2 numbers: must have 1 or 3") ||
+		!strings.Contains(err.Error(), "std has 0 numbers") {
 		t.Error(err)
 	}
 }

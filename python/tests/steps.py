@@ -35,6 +35,8 @@ def of_schema(name):
 def value(r, said):
     if "examples" in said and r.random() < 0.25:
         return r.choice(said["examples"])
+    if "$ref" in said.get("items", {}):
+        return r.choice(said["examples"])  # steps
     forms = [form for form in said.get("anyOf", [said]) if "$ref" not in form and "pattern" not in form and form["type"] != "null"]
     form = r.choice(forms)
     least, most = form.get("minimum", 0), form.get("maximum", 1)

@@ -1,150 +1,98 @@
-"""What becomes of samples that fail in one step: tried again, left out, replaced. The references are lists and NumPy."""
+"""Steps that hold others, and policies: drawn for each sample, in views, in recipes and in replays."""
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
-from PIL import Image
 
 import headrace as hr
 
-pytestmark = pytest.mark.usefixtures("one_engine")
-
-SIDE = 12
-
-
-def noise(seed: int) -> np.ndarray:
-    return np.random.default_rng(seed).integers(0, 256, (SIDE, SIDE, 3), np.uint8)
+IMAGE = np.random.default_rng(3).integers(0, 256, (40, 50, 3), np.uint8)
+GIVES = {"image": ("uint8", (40, 50, 3))}
 
 
-def write(folder: Path, count: int, bad: tuple[int, ...] = ()) -> list[str]:
-    folder.mkdir(exist_ok=True)
-    paths = []
-    for i in range(count):
-        path = folder / f"{i:02d}.png"
-        if i in bad:
-            path.write_bytes(b"\x89PNG\r\n\x1a\n, and then nothing that a decoder knows")
-        else:
-            Image.fromarray(noise(i)).save(path)
-        paths.append(str(path))
-    return paths
+def images(pipeline, field="image", **options):
+    with pipeline.loader(epochs=1, **options) as loader:
+        return [np.array(sample[field]) for sample in loader]
 
 
-def cropped(paths, **failures) -> hr.Pipeline:
-    p = hr.files(paths).decode_image()
-    return (p.failures(**failures) if failures else p).center_crop(8)
+def source(n=40, seed=5):
+    return hr.source([{"image": IMAGE}] * n, gives=GIVES, seed=seed)
 
 
-def number(key: str) -> int:
-    return int(Path(key).stem)
+def test_steps_are_applied_together_or_not():
+    both = images(source(1).invert().posterize(3))[0]
+    got = images(source(400).random_apply(lambda p: p.invert().posterize(3), p=0.25))
+    applied = sum(np.array_equal(image, both) for image in got)
+    assert applied + sum(np.array_equal(image, IMAGE) for image in got) == 400
+    assert abs(applied - 100) < 45
 
 
-# Skip, in one step.
+def test_one_of_several_as_likely_as_said():
+    one, two = images(source(1).invert())[0], images(source(1).posterize(3).solarize(10))[0]
+    got = images(source(400).random_choice([lambda p: p.invert(), lambda p: p.posterize(3).solarize(10)], p=[3, 1]))
+    first = sum(np.array_equal(image, one) for image in got)
+    assert first + sum(np.array_equal(image, two) for image in got) == 400
+    assert abs(first - 300) < 45
 
 
-def test_a_step_skips_although_the_loader_raises(tmp_path):
-    paths = write(tmp_path, 10, bad=(3, 7))
-    with cropped(paths, on_error="skip").batch(2).loader(epochs=2) as loader:
-        for epoch in range(2):
-            assert [key for b in loader for key in b["key"]] == [p for i, p in enumerate(paths) if i not in (3, 7)]
-            assert loader.errors.total == 2 * epoch + 2
-        assert {e.key for e in loader.errors} == {paths[3], paths[7]}
-        assert all("decode_image" in e.stage for e in loader.errors)
+def test_any_order():
+    orders = [images(source(1).solarize(100).posterize(1))[0], images(source(1).posterize(1).solarize(100))[0]]
+    got = images(source(200).random_order(lambda p: p.solarize(100).posterize(1)))
+    counts = [sum(np.array_equal(image, order) for image in got) for order in orders]
+    assert sum(counts) == 200
+    assert min(counts) > 60
 
 
-def test_another_step_is_not_affected(tmp_path):
-    """A file that cannot be read is none of decoding's failures, and the other way round."""
-    paths = write(tmp_path, 6, bad=(4,))
-    os.remove(paths[2])
-    with cropped(paths, on_error="skip").batch(1).loader(epochs=1) as loader, pytest.raises(hr.SampleError) as caught:
-        list(loader)
-    assert caught.value.key == paths[2]
-    read = hr.files(paths).failures(on_error="skip").decode_image().center_crop(8)
-    with read.batch(1).loader(epochs=1) as loader, pytest.raises(hr.SampleError) as caught:
-        list(loader)
-    assert caught.value.key == paths[4]
-    both = hr.files(paths).failures(on_error="skip").decode_image().failures(on_error="skip").center_crop(8)
-    with both.batch(1).loader(epochs=1) as loader:
-        assert [number(b["key"][0]) for b in loader] == [0, 1, 3, 5]
-        assert {e.key for e in loader.errors} == {paths[2], paths[4]}
+POLICIES = {
+    "rand": lambda p: p.rand_augment(),
+    "timm": lambda p: p.rand_augment(config="rand-m9-mstd0.5-inc1", filter="bicubic", fill=(124, 116, 104)),
+    "trivial": lambda p: p.trivial_augment(),
+    "auto": lambda p: p.auto_augment("cifar10"),
+    "own": lambda p: p.random_apply(lambda q: q.random_choice([lambda r: r.rotate(9), lambda r: r.adjust_sharpness(2)]), p=0.8),
+}
 
 
-def test_a_step_raises_although_the_loader_skips(tmp_path):
-    paths = write(tmp_path, 6, bad=(4,))
-    with cropped(paths, on_error="raise").batch(1).loader(epochs=1, on_error="skip") as loader:
-        got = []
-        with pytest.raises(hr.SampleError) as caught:
-            got.extend(number(b["key"][0]) for b in loader)
-        assert got == [0, 1, 2, 3]
-        assert caught.value.key == paths[4]
+@pytest.mark.parametrize("name", POLICIES)
+def test_the_same_whoever_works(name):
+    made = POLICIES[name](source())
+    plain = images(made)
+    assert len({image.tobytes() for image in plain}) > 10
+    for options in ({"workers": 1}, {"workers": 2, "fuse": False}):
+        assert all(map(np.array_equal, plain, images(made, **options)))
+    first, second = images(source().views(2, POLICIES[name]), "view_0"), images(source().views(2, POLICIES[name]), "view_1")
+    assert not all(map(np.array_equal, first, second))
 
 
-# Dead letters.
+def test_replays_say_what_was_done():
+    made = source().random_apply(lambda p: p.random_adjust_sharpness(2, p=1).random_posterize(2), p=1).rand_augment().batch(4)
+    with made.loader(epochs=1) as loader:
+        state = loader.state_dict()
+    replayed = hr.replay(made, state, batch=0)
+    for row in replayed.rows:
+        draws = {draw["step"]: draw["values"] for draw in row["draws"]}
+        assert draws["random_apply"]["applied"]
+        assert draws["random_apply"]["steps"][0].startswith("random_adjust_sharpness sharpened=")
+        assert len(draws["rand_augment"]["steps"]) == 2
 
 
-def letters(file):
-    return [json.loads(line) for line in file.read_text().splitlines()]
-
-
-@pytest.mark.parametrize("on_error", ["skip", "replace"])
-def test_dead_letters_have_what_errors_has(own_photos, tmp_path, monkeypatch, on_error):
-    (own_photos / "ant" / "002.jpg").write_bytes(b"nothing")
-    (own_photos / "bee" / "005.jpg").write_bytes(b"")
-    file = tmp_path / "bad.jsonl"
-    file.write_text('{"was": "there"}\n')
-    monkeypatch.chdir(tmp_path)
-    pipeline = hr.files(own_photos).shuffle().decode_image().resize(16).center_crop(16).batch(4)
-    with pipeline.loader(epochs=2, on_error=on_error, dead_letters="bad.jsonl") as loader:
-        for _ in range(2):
-            list(loader)
-        errors = [{"rank": 0} | {name: getattr(e, name) for name in type(e).__slots__ if name[0] != "_"} for e in loader.errors]
-    assert len(errors) == 4
-    assert letters(file) == [{"was": "there"}, *errors]
-
-
-def test_dead_letters_of_a_recipe_and_of_no_folder(own_photos, tmp_path):
-    pipeline = hr.files(own_photos).decode_image().resize(16).center_crop(16).batch(4)
-    with pytest.raises(hr.RecipeError, match=r"dead_letters cannot be written: open .*: no such file"):
-        pipeline.loader(dead_letters=tmp_path / "none" / "bad.jsonl")
-    with pytest.raises(hr.RecipeError, match="dead_letters is 3: must be the name of a file"):
-        pipeline.loader(dead_letters=3)
-    recipe = tmp_path / "recipe.yaml"
-    with pipeline.loader(epochs=1, on_error="skip", dead_letters=tmp_path / "bad.jsonl") as loader:
-        recipe.write_text(loader.recipe())
-    (own_photos / "ant" / "002.jpg").write_bytes(b"nothing")
-    assert letters(tmp_path / "bad.jsonl") == []
-    with hr.load(recipe).loader() as loader:
-        list(loader)
-    (one,) = letters(tmp_path / "bad.jsonl")
-    assert one["key"].endswith("ant/002.jpg")
-    assert not one["replaced"]
-
-
-def test_numbers_of_the_loader_are_numbers(photos):
-    pipeline = hr.files(photos).decode_image().resize(16).center_crop(16).batch(4)
-    for options, text in (
-        ({"max_errors": float("inf")}, "max_errors is inf: must be a number"),
-        ({"max_errors": "many"}, "max_errors is 'many': must be a number"),
-        ({"stall_after": float("nan")}, "stall_after is nan: must be a number"),
-        ({"stall_after": "soon"}, "stall_after is 'soon': must be a number"),
-        ({"jpeg": "libjpeg"}, 'jpeg is "libjpeg": must be "headrace" or "turbo"'),
-    ):
-        with pytest.raises(hr.RecipeError, match=text):
-            pipeline.loader(on_error="skip", **options)
-    with pipeline.loader(epochs=1, on_error="skip", max_errors=np.int64(3), stall_after=np.float32(2.5)) as loader:
-        assert loader._run.config["max_errors"] == 3
-        assert loader._run.config["stall_after"] == 2.5
-        list(loader)
-    with pytest.raises(hr.RecipeError, match=r"time_limit is 0: must be from 0\.001 to 86400"):
-        hr.files(photos).decode_image().failures(time_limit=0).center_crop(16).batch(4).loader()
-
-
-def test_a_failure_says_how_often_it_was_tried(own_photos):
-    (own_photos / "ant" / "000.jpg").write_bytes(b"nothing")
-    pipeline = hr.files(own_photos).decode_image().failures(retries=2, wait=0).center_crop(16).batch(4)
-    with pipeline.loader(epochs=1) as loader, pytest.raises(hr.SampleError, match=r"ant/000\.jpg.*\(tried 3 times\)"):
-        list(loader)
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda p: p.random_apply(lambda q: q.take(3)), "steps[0] is take, which does not work on an image"),
+        (lambda p: p.random_apply(lambda q: q.posterize(9)), "steps[0] is posterize: bits is 9: must be from 0 to 8"),
+        (lambda p: p.random_apply(lambda q: q.invert(field="image")), "steps[0] is invert with a field of its own"),
+        (lambda p: p.random_choice([lambda q: q.invert()], p=[1, 2]), "p has 2 numbers for 1 steps"),
+        (lambda p: p.random_choice([]), "random_choice of nothing"),
+        (lambda p: p.random_apply(3), "must be a function of a pipeline, or a list of such functions"),
+        (lambda p: p.rand_augment(config="rand-m9-mstdd"), '"mstdd" has no number'),
+        (lambda p: p.rand_augment(config="augmix-m3"), 'must begin with "rand"'),
+        (lambda p: p.rand_augment(config="rand-m9.5"), '"m9.5" must be m or n and a whole number'),
+        (lambda p: p.rand_augment(3, config="rand-m9"), "leave these out"),
+        (lambda p: p.rand_augment(magnitude=31), "must be from 0 to 30"),
+    ],
+)
+def test_what_cannot_be(build, message):
+    with pytest.raises(hr.RecipeError) as error:
+        build(source()).loader()
+    assert message in str(error.value)

@@ -48,6 +48,8 @@ def turned(image, turns):
     return Image.fromarray(np.rot90(np.asarray(image), turns))
 
 
+CORNERS, MOVED = [[0, 0], [70, 0], [70, 49], [0, 49]], [[4, 9], [66, 2], [60, 49], [0, 41]]
+
 # name → colour, the steps, and what they do to an image.
 OPERATIONS = {
     "resize": ("rgb", lambda p: p.resize(72).center_crop(60), lambda i: crop(v1.resize(i, 72), 60)),
@@ -81,6 +83,31 @@ OPERATIONS = {
     ),
     "rotate90": ("rgb", lambda p: p.center_crop((50, 71)).rotate90(-1), lambda i: turned(crop(i, [50, 71]), -1)),
     "rotate90 twice": ("rgb", lambda p: p.center_crop((50, 71)).rotate90(6), lambda i: turned(crop(i, [50, 71]), 2)),
+    "rotate": (
+        "rgb",
+        lambda p: p.center_crop((50, 71)).rotate(17, filter="bilinear", expand=True, fill=(9, 99, 199)).center_crop(60),
+        lambda i: crop(v1.rotate(crop(i, [50, 71]), 17, v1.InterpolationMode.BILINEAR, True, fill=[9, 99, 199]), 60),
+    ),
+    "rotate, and turn what comes of it": (
+        "gray",
+        lambda p: p.center_crop((50, 71)).rotate(-200, filter="bicubic", center=(20, 4)).random_flip(1).center_crop((40, 31)),
+        lambda i: crop(v1.hflip(v1.rotate(crop(i, [50, 71]), -200, v1.InterpolationMode.BICUBIC, center=[20, 4])), [40, 31]),
+    ),
+    "affine": (
+        "rgba",
+        lambda p: p.center_crop((50, 71)).affine(20, (5, -9), 0.8, (10, 4)),
+        lambda i: v1.affine(crop(i, [50, 71]), 20, [5, -9], 0.8, [10, 4]),
+    ),
+    "affine, bilinear": (
+        "rgb",
+        lambda p: p.center_crop((50, 71)).affine(20, (5, -9), 0.8, (10, 4), filter="bilinear", fill=77),
+        lambda i: v1.affine(crop(i, [50, 71]), 20, [5, -9], 0.8, [10, 4], v1.InterpolationMode.BILINEAR, fill=77),
+    ),
+    "perspective": (
+        "rgb",
+        lambda p: p.center_crop((50, 71)).perspective(CORNERS, MOVED, fill=3),
+        lambda i: v1.perspective(crop(i, [50, 71]), CORNERS, MOVED, v1.InterpolationMode.BILINEAR, fill=[3, 3, 3]),
+    ),
     "random_flip": ("rgba", lambda p: p.center_crop(41).random_flip(1), lambda i: v1.hflip(crop(i, 41))),
     "random_vertical_flip": ("gray", lambda p: p.random_vertical_flip(1).center_crop(40), lambda i: crop(v1.vflip(i), 40)),
     "grayscale": ("rgb", lambda p: p.grayscale().center_crop(64), lambda i: v1.to_grayscale(crop(i, 64))),

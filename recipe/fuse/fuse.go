@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/order"
@@ -157,6 +158,11 @@ func (f *fuser) transform(c *chain, s recipe.Step, args recipe.Transform) error 
 	if len(fields) == 0 {
 		return errors.New("has no image to work on")
 	}
+	op := args.Transform()
+	_, needs := op.(interface{ NeedsBoxes() })
+	if needs && !slices.ContainsFunc(fields, func(name string) bool { return c.boxesOf(name) != nil }) {
+		return fmt.Errorf("needs the boxes of %s: put boxes before it", strings.Join(fields, ", "))
+	}
 	for i, field := range fields {
 		p, err := f.goOn(c, s, field)
 		if err != nil {
@@ -172,7 +178,7 @@ func (f *fuser) transform(c *chain, s recipe.Step, args recipe.Transform) error 
 		if i > 0 && p.Names[0] == s.Name {
 			p.Of = field
 		}
-		images.Steps = append(images.Steps, media.Step{Op: args.Transform(), ID: order.OpID(s.Name)})
+		images.Steps = append(images.Steps, media.Step{Op: op, ID: order.OpID(s.Name)})
 	}
 	return nil
 }

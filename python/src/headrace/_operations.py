@@ -9,6 +9,7 @@ from ._recipe.arguments import (
     at_least_one,
     dtype_name,
     integer,
+    integer_list,
     integers,
     lengths_of,
     name_of,
@@ -38,11 +39,13 @@ if TYPE_CHECKING:
 
     Some = str | Iterable[str]
     Size = int | tuple[int, int] | list[int]
+    Changes = Callable[[Pipeline], Pipeline] | Sequence[Callable[[Pipeline], Pipeline] | Mapping[str, Any] | str]
     Range = float | tuple[float, float] | list[float]
     Seeds = Iterable[Literal["random", "numpy", "torch"]]
     Where = Literal["process", "thread", "here"] | Workers | Executor
     Filter = Literal["bilinear", "box", "hamming", "bicubic", "lanczos", "nearest"]
     Anchor = Literal["center", "top_left", "top", "top_right", "left", "right", "bottom_left", "bottom", "bottom_right"]
+    WarpFilter = Literal["nearest", "bilinear", "bicubic"]
 
 
 class Operations:
@@ -54,6 +57,7 @@ class Operations:
 
         def _with(self, op: str, args: dict[str, Any]) -> Pipeline: ...
         def _image(self, op: str, field: str | None, fields: Some | None, args: dict[str, Any]) -> Pipeline: ...
+        def _changes(self, op: str, steps: Changes) -> list[Any]: ...
 
     def shuffle(self, seed: int | None = None, *, window: int | None = None) -> Pipeline:
         """Visit samples in another random order in each epoch.
@@ -313,6 +317,20 @@ class Operations:
         }
         return self._with("decode_audio", args)
 
+    def gain(self, db: Range, *, field: str | None = None) -> Pipeline:
+        """Make a recording louder or softer by a random number of decibels.
+
+            words = hr.files("words").decode_audio(16000, "mono", 1.0)
+            words.gain((-6, 6)).batch(32)
+
+        Samples of int16 stay within their range; float32 may go beyond 1.
+
+        Args:
+            db: decibels, of amplitude: one number, or (least, greatest), between which it is drawn evenly.
+            field: the samples, float32 or int16; by default `"audio"`.
+        """
+        return self._with("gain", {"db": numbers_of("db", db), "field": field})
+
     def log_mel(
         self,
         preset: Literal["whisper", "kaldi", "librosa", "torchaudio"] | None = None,
@@ -366,6 +384,46 @@ class Operations:
             "to": to,
         }
         return self._with("log_mel", args)
+
+    def spec_augment(
+        self,
+        time: int,
+        freq: int,
+        *,
+        n_time: int | None = None,
+        n_freq: int | None = None,
+        p: float | None = None,
+        value: float | None = None,
+        layout: Literal["TM", "MT"] | None = None,
+        field: str | None = None,
+    ) -> Pipeline:
+        """Mask stretches of time and bands of a spectrogram at random, as torchaudio's `SpecAugment`.
+
+            words.spec_augment(time=40, freq=15, n_time=2, n_freq=2).batch(32)
+
+        A mask is as long as a whole number below `time` or `freq`, evenly, and anywhere. Masks may overlap; lengths stay.
+
+        Args:
+            time: frames that a mask over time has less than; 0: none is masked.
+            freq: bands that a mask over bands has less than; 0: none is masked.
+            n_time: how many masks over time, by default 1.
+            n_freq: how many masks over bands, by default 1.
+            p: the share of the frames, and of the bands, that one mask may take; by default 1.
+            value: what masked numbers become; by default the mean of all, before.
+            layout: its axes, as they were made: `"TM"`, the default, or `"MT"`.
+            field: the spectrogram, float32; by default `"mel"`.
+        """
+        args = {
+            "time": integer("time", time),
+            "freq": integer("freq", freq),
+            "n_time": optional("n_time", n_time),
+            "n_freq": optional("n_freq", n_freq),
+            "p": None if p is None else number_of("p", p),
+            "value": None if value is None else number_of("value", value),
+            "layout": layout,
+            "field": field,
+        }
+        return self._with("spec_augment", args)
 
     def decode_video(
         self,
@@ -1253,6 +1311,68 @@ class Operations:
         """
         return self._image("adjust_sharpness", field, fields, {"factor": number_of("factor", factor)})
 
+    def affine(
+        self,
+        angle: float = 0.0,
+        translate: Sequence[float] | None = None,
+        scale: float = 1.0,
+        shear: Sequence[float] | None = None,
+        *,
+        filter: WarpFilter | None = None,
+        fill: int | Sequence[int] | None = None,
+        center: Sequence[float] | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Turn, move, scale and shear an image at once, as torchvision's `affine`.
+
+            .affine(angle=10, translate=(4, 0), scale=1.1, filter="bilinear")
+
+        Args:
+            angle: degrees, clockwise: not as `rotate`, as in torchvision.
+            translate: [across, down] in pixels.
+            scale: 2 makes everything twice as large.
+            shear: [along x, along y] in degrees between -90 and 90.
+            filter: `"nearest"`, `"bilinear"` or `"bicubic"`, as Pillow's `transform` has them; masks always use nearest; by default
+                `"nearest"`.
+            fill: what is around the image: one number, or one per channel; by default 0.
+            center: [across, down] in pixels: the point that stays where it is; by default the middle.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "angle": number_of("angle", angle),
+            "translate": None if translate is None else numbers_of("translate", translate),
+            "scale": number_of("scale", scale),
+            "shear": None if shear is None else numbers_of("shear", shear),
+            "filter": filter,
+            "fill": None if fill is None else integers("fill", fill),
+            "center": None if center is None else numbers_of("center", center),
+        }
+        return self._image("affine", field, fields, args)
+
+    def auto_augment(
+        self,
+        policy: Literal["imagenet", "cifar10", "svhn"] | None = None,
+        filter: WarpFilter | None = None,
+        fill: int | Sequence[int] = 0,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Carry out one of 25 pairs of changes that were found for a set of images, as torchvision's `AutoAugment`.
+
+            .auto_augment()
+
+        Args:
+            policy: the set of images: `"imagenet"`, the default, `"cifar10"` or `"svhn"`.
+            filter: of rotations, shears and shifts: `"nearest"`, the default, `"bilinear"` or `"bicubic"`.
+            fill: the colour beyond the image: one number, or one per channel.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("auto_augment", field, fields, {"policy": policy, "filter": filter, "fill": integers("fill", fill)})
+
     def autocontrast(self, field: str | None = None, *, fields: Some | None = None) -> Pipeline:
         """Stretch the values of each channel over all levels, as torchvision's `autocontrast`.
 
@@ -1263,6 +1383,103 @@ class Operations:
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
         return self._image("autocontrast", field, fields, {})
+
+    def cutmix(
+        self,
+        alpha: float = 1.0,
+        classes: int | None = None,
+        *,
+        p: float | None = None,
+        smoothing: float | None = None,
+        image: str | None = None,
+        label: str | None = None,
+        layout: Literal["NHWC", "NCHW"] | None = None,
+    ) -> Pipeline:
+        """Lay a rectangle of the image before it over each image of a batch, and mix their labels, as torchvision's `CutMix`.
+
+            .batch(64).cutmix(1.0, classes=1000)
+
+        It comes after `batch`. Labels become float32, a number for each class.
+
+        Args:
+            alpha: of the distribution of the share that an image keeps.
+            classes: the number of classes, if labels are whole numbers.
+            p: the probability with which a batch is mixed, by default 1.
+            smoothing: the share of a label that all classes get alike, by default 0.
+            image: the images, uint8 or float32; by default `"image"`.
+            label: whole numbers of classes, or float32 with a number for each class; by default `"label"`.
+            layout: the axes of images: `"NHWC"` or `"NCHW"`; by default as the number of channels says.
+        """
+        args = {
+            "alpha": number_of("alpha", alpha),
+            "classes": optional("classes", classes),
+            "p": None if p is None else number_of("p", p),
+            "smoothing": None if smoothing is None else number_of("smoothing", smoothing),
+            "image": image,
+            "label": label,
+            "layout": layout,
+        }
+        return self._with("cutmix", args)
+
+    def cutout(
+        self,
+        size: int,
+        value: int | Sequence[int] | Literal["random"] = 0,
+        p: float = 1.0,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Erase a square whose middle is anywhere in the image, as DeVries and Taylor's Cutout.
+
+            .cutout(56)
+
+        Args:
+            size: pixels of a side.
+            value: the level that takes its place: one number, or one per channel; or "random": a normal number for each value, with the
+                mean and deviation of ImageNet's images.
+            p: the probability.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "size": integer("size", size),
+            "value": value if isinstance(value, str) else integers("value", value),
+            "p": number_of("p", p),
+        }
+        return self._image("cutout", field, fields, args)
+
+    def elastic(
+        self,
+        alpha: float | tuple[float, float] = 50,
+        sigma: float | tuple[float, float] = 5,
+        *,
+        filter: WarpFilter | None = None,
+        fill: int | Sequence[int] | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Move each pixel by a smooth random distance, as torchvision's `ElasticTransform`.
+
+            .elastic()
+            .elastic(alpha=120, sigma=(8, 4))
+
+        Args:
+            alpha: how far: noise of 1 would move a pixel by half of it, before it is smoothed; or [across, down].
+            sigma: how smooth: the standard deviation in pixels of what blurs the noise, up to 100; or [across, down].
+            filter: `"nearest"`, `"bilinear"` or `"bicubic"`, as Pillow's `transform` has them; masks always use nearest; by default
+                `"bilinear"`.
+            fill: what is around the image: one number, or one per channel; by default 0.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "alpha": numbers_of("alpha", alpha),
+            "sigma": numbers_of("sigma", sigma),
+            "filter": filter,
+            "fill": None if fill is None else integers("fill", fill),
+        }
+        return self._image("elastic", field, fields, args)
 
     def equalize(self, field: str | None = None, *, fields: Some | None = None) -> Pipeline:
         """Make the values of each channel about as frequent, as torchvision's `equalize`.
@@ -1301,6 +1518,52 @@ class Operations:
         }
         return self._image("gaussian_blur", field, fields, args)
 
+    def gaussian_noise(self, mean: float = 0.0, sigma: float = 0.1, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Add a normal number to every value of an image, as torchvision's `GaussianNoise`.
+
+            .gaussian_noise(sigma=0.05)
+
+        Sums stay within the range. All frames of a clip get the same numbers.
+
+        Args:
+            mean: of the numbers, where 1 is the whole range.
+            sigma: their standard deviation, also of the whole range.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("gaussian_noise", field, fields, {"mean": number_of("mean", mean), "sigma": number_of("sigma", sigma)})
+
+    def grid_mask(
+        self,
+        size: int | tuple[int, int] | list[int],
+        ratio: float = 0.5,
+        value: int | Sequence[int] = 0,
+        p: float = 1.0,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Erase a grid of squares, which begins anywhere.
+
+            .grid_mask((64, 128))
+            .grid_mask(96, 0.4, p=0.7)  # a square every 96 pixels, of 38
+
+        Args:
+            size: pixels from square to square, from 2: one number, or (least, greatest), between which it is drawn evenly for each image.
+            ratio: the side of a square, as a share of that distance.
+            value: the level that takes its place: one number, or one per channel.
+            p: the probability.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "size": integers("size", size),
+            "ratio": number_of("ratio", ratio),
+            "value": integers("value", value),
+            "p": number_of("p", p),
+        }
+        return self._image("grid_mask", field, fields, args)
+
     def invert(self, field: str | None = None, *, fields: Some | None = None) -> Pipeline:
         """Make 255 - v of every value, as torchvision's `invert`.
 
@@ -1311,6 +1574,92 @@ class Operations:
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
         return self._image("invert", field, fields, {})
+
+    def jpeg(self, quality: int | tuple[int, int] | list[int], *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Give an image the faults of a JPEG, as torchvision's `JPEG`.
+
+            .jpeg((25, 95))
+
+        Args:
+            quality: from 1 to 100: one number, or (least, greatest), between which it is drawn evenly for each image.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("jpeg", field, fields, {"quality": integers("quality", quality)})
+
+    def mixup(
+        self,
+        alpha: float = 1.0,
+        classes: int | None = None,
+        *,
+        p: float | None = None,
+        smoothing: float | None = None,
+        image: str | None = None,
+        label: str | None = None,
+        layout: Literal["NHWC", "NCHW"] | None = None,
+        cutmix: float | None = None,
+    ) -> Pipeline:
+        """Mix each image of a batch with the one before it, and their labels alike, as torchvision's `MixUp`; or, by chance, as `CutMix`.
+
+            .batch(64).mixup(0.8, classes=1000)
+            .batch(64).mixup(0.8, classes=1000, cutmix=1.0)  # either, as timm
+
+        It comes after `batch`. Images stay uint8 or float32; labels become float32, a number for each class. A batch of one stays as it is,
+        but for its label.
+
+        Args:
+            alpha: of the distribution of the share that an image keeps.
+            classes: the number of classes, if labels are whole numbers.
+            p: the probability with which a batch is mixed, by default 1.
+            smoothing: the share of a label that all classes get alike, by default 0.
+            image: the images, uint8 or float32; by default `"image"`.
+            label: whole numbers of classes, or float32 with a number for each class; by default `"label"`.
+            layout: the axes of images: `"NHWC"` or `"NCHW"`; by default as the number of channels says.
+            cutmix: alpha of cutmix, which half of the batches get.
+        """
+        args = {
+            "alpha": number_of("alpha", alpha),
+            "classes": optional("classes", classes),
+            "p": None if p is None else number_of("p", p),
+            "smoothing": None if smoothing is None else number_of("smoothing", smoothing),
+            "image": image,
+            "label": label,
+            "layout": layout,
+            "cutmix": None if cutmix is None else number_of("cutmix", cutmix),
+        }
+        return self._with("mixup", args)
+
+    def perspective(
+        self,
+        start: Sequence[Sequence[float]],
+        end: Sequence[Sequence[float]],
+        *,
+        filter: WarpFilter | None = None,
+        fill: int | Sequence[int] | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Move four points of an image to others, as if it were looked at from another place; as torchvision's `perspective`.
+
+            corners = [(0, 0), (63, 0), (63, 63), (0, 63)]
+            .perspective(corners, [(4, 0), (59, 6), (63, 63), (0, 60)])
+
+        Args:
+            start: four points of the image, each [across, down] in pixels, usually its corners from the upper left on, clockwise.
+            end: where they come to be.
+            filter: `"nearest"`, `"bilinear"` or `"bicubic"`, as Pillow's `transform` has them; masks always use nearest; by default
+                `"bilinear"`.
+            fill: what is around the image: one number, or one per channel; by default 0.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "start": [numbers_of("start", at) for at in start],
+            "end": [numbers_of("end", at) for at in end],
+            "filter": filter,
+            "fill": None if fill is None else integers("fill", fill),
+        }
+        return self._image("perspective", field, fields, args)
 
     def posterize(self, bits: int, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Keep so many upper bits of every value, as torchvision's `posterize`.
@@ -1324,6 +1673,44 @@ class Operations:
         """
         return self._image("posterize", field, fields, {"bits": integer("bits", bits)})
 
+    def rand_augment(
+        self,
+        num_ops: int | None = None,
+        magnitude: int | None = None,
+        bins: int | None = None,
+        filter: WarpFilter | None = None,
+        fill: int | Sequence[int] = 0,
+        config: str | None = None,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Carry out some of 14 changes of an image, all of one strength, as torchvision's `RandAugment`; or as timm's, by its text.
+
+            .rand_augment()
+            .rand_augment(config="rand-m9-mstd0.5-inc1", filter="bicubic")  # as timm
+
+        Args:
+            num_ops: how many changes, one after the other; by default 2.
+            magnitude: their strength, below bins; by default 9.
+            bins: how many strengths there are; by default 31.
+            filter: of rotations, shears and shifts: `"nearest"`, the default, `"bilinear"` or `"bicubic"`.
+            fill: the colour beyond the image: one number, or one per channel.
+            config: timm's text, such as `rand-m9-mstd0.5-inc1`, instead of `num_ops`, magnitude and bins: sections m (magnitude of 10), n
+                (changes), p (the probability of each, by default 0.5), mstd (deviation of magnitudes; above 100: evenly), mmax, inc.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "num_ops": optional("num_ops", num_ops),
+            "magnitude": optional("magnitude", magnitude),
+            "bins": optional("bins", bins),
+            "filter": filter,
+            "fill": integers("fill", fill),
+            "config": config,
+        }
+        return self._image("rand_augment", field, fields, args)
+
     def random_adjust_sharpness(self, factor: float, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Sharpen an image, or smooth it, at random, as torchvision's `RandomAdjustSharpness`.
 
@@ -1336,6 +1723,59 @@ class Operations:
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
         return self._image("random_adjust_sharpness", field, fields, {"factor": number_of("factor", factor), "p": number_of("p", p)})
+
+    def random_affine(
+        self,
+        degrees: Range,
+        translate: Sequence[float] | None = None,
+        scale: Sequence[float] | None = None,
+        shear: float | Sequence[float] | None = None,
+        *,
+        filter: WarpFilter | None = None,
+        fill: int | Sequence[int] | None = None,
+        center: Sequence[float] | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Turn, move, scale and shear an image at random, as torchvision's `RandomAffine`.
+
+            .random_affine(10, translate=(0.1, 0.1), scale=(0.8, 1.2), shear=5)
+
+        Args:
+            degrees: the angle is drawn evenly from -degrees to degrees, or between two; clockwise.
+            translate: [across, down]: shares of the width and height, up to which it is moved by whole pixels both ways.
+            scale: least and greatest; by default it is not scaled.
+            shear: degrees along x, both ways, or between two; four numbers are two along x and two along y.
+            filter: `"nearest"`, `"bilinear"` or `"bicubic"`, as Pillow's `transform` has them; masks always use nearest; by default
+                `"nearest"`.
+            fill: what is around the image: one number, or one per channel; by default 0.
+            center: [across, down] in pixels: the point that stays where it is; by default the middle.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "degrees": numbers_of("degrees", degrees),
+            "translate": None if translate is None else numbers_of("translate", translate),
+            "scale": None if scale is None else numbers_of("scale", scale),
+            "shear": None if shear is None else numbers_of("shear", shear),
+            "filter": filter,
+            "fill": None if fill is None else integers("fill", fill),
+            "center": None if center is None else numbers_of("center", center),
+        }
+        return self._image("random_affine", field, fields, args)
+
+    def random_apply(self, steps: Changes, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Carry out steps on an image with a probability, or none of them, as torchvision's `RandomApply`.
+
+            .random_apply(lambda p: p.adjust_sharpness(2).solarize(128), p=0.2)
+
+        Args:
+            steps: steps on an image, without names, failures or fields of their own.
+            p: the probability.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("random_apply", field, fields, {"steps": self._changes("steps", steps), "p": number_of("p", p)})
 
     def random_autocontrast(self, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Stretch the values of each channel over all levels, at random, as torchvision's `RandomAutocontrast`.
@@ -1360,6 +1800,30 @@ class Operations:
         """
         return self._image("random_channel_permutation", field, fields, {})
 
+    def random_choice(
+        self,
+        steps: Changes,
+        p: Sequence[float] | None = None,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Carry out one of several steps on an image, as torchvision's `RandomChoice`.
+
+            .random_choice([lambda p: p.solarize(128), lambda p: p.equalize()], p=[1, 2])
+
+        Args:
+            steps: steps on an image, without names, failures or fields of their own; several are one by `random_apply`.
+            p: how likely each is, as a share of their sum; by default all are alike.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "steps": self._changes("steps", steps),
+            "p": None if p is None else numbers_of("p", p),
+        }
+        return self._image("random_choice", field, fields, args)
+
     def random_equalize(self, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Make the values of each channel about as frequent, at random, as torchvision's `RandomEqualize`.
 
@@ -1371,6 +1835,38 @@ class Operations:
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
         return self._image("random_equalize", field, fields, {"p": number_of("p", p)})
+
+    def random_erasing(
+        self,
+        p: float = 0.5,
+        scale: tuple[float, float] | None = None,
+        ratio: tuple[float, float] | None = None,
+        value: int | Sequence[int] | Literal["random"] = 0,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Erase a random rectangle of an image, as torchvision's `RandomErasing`.
+
+            .random_erasing(p=0.25)
+            .random_erasing(p=0.25, value="random").normalize("imagenet")
+
+        Args:
+            p: the probability.
+            scale: least and greatest share of the image's area, by default (0.02, 0.33).
+            ratio: least and greatest ratio of height to width, by default (0.3, 3.3).
+            value: the level that takes its place: one number, or one per channel; or "random": a normal number for each value, with the
+                mean and deviation of ImageNet's images.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "p": number_of("p", p),
+            "scale": range_of("scale", scale),
+            "ratio": range_of("ratio", ratio),
+            "value": value if isinstance(value, str) else integers("value", value),
+        }
+        return self._image("random_erasing", field, fields, args)
 
     def random_invert(self, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Make 255 - v of every value, at random, as torchvision's `RandomInvert`.
@@ -1384,6 +1880,126 @@ class Operations:
         """
         return self._image("random_invert", field, fields, {"p": number_of("p", p)})
 
+    def random_iou_crop(
+        self,
+        min_scale: float = 0.3,
+        *,
+        max_scale: float | None = None,
+        min_aspect_ratio: float | None = None,
+        max_aspect_ratio: float | None = None,
+        sampler_options: Sequence[float] | None = None,
+        trials: int | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Crop a random part of an image that overlaps with one of its boxes, as torchvision's `RandomIoUCrop`.
+
+            .boxes(along="labels")
+            .random_zoom_out()
+            .random_iou_crop()
+            .resize((300, 300))
+
+        Boxes are those of `boxes` before it, of which those whose centre is outside of the part are dropped. An image without boxes stays
+        as it is. Of several `fields` the image that has boxes is decoded first, and the others get the same part.
+
+        Args:
+            min_scale: least share of each side.
+            max_scale: greatest share of each side, by default 1.
+            min_aspect_ratio: least ratio of width to height, by default 0.5.
+            max_aspect_ratio: greatest ratio of width to height, by default 2.
+            sampler_options: the overlaps, intersection over union, of which one is drawn that some box has at least; with 1 the image stays
+                as it is. By default [0, 0.1, 0.3, 0.5, 0.7, 0.9, 1].
+            trials: how many parts are tried for each option, by default 40.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "min_scale": number_of("min_scale", min_scale),
+            "max_scale": None if max_scale is None else number_of("max_scale", max_scale),
+            "min_aspect_ratio": None if min_aspect_ratio is None else number_of("min_aspect_ratio", min_aspect_ratio),
+            "max_aspect_ratio": None if max_aspect_ratio is None else number_of("max_aspect_ratio", max_aspect_ratio),
+            "sampler_options": None if sampler_options is None else numbers_of("sampler_options", sampler_options),
+            "trials": optional("trials", trials),
+        }
+        return self._image("random_iou_crop", field, fields, args)
+
+    def random_order(self, steps: Changes, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Carry out steps on an image in random order, as torchvision's `RandomOrder`.
+
+            .random_order(lambda p: p.equalize().posterize(4))
+
+        Args:
+            steps: steps on an image, without names, failures or fields of their own.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("random_order", field, fields, {"steps": self._changes("steps", steps)})
+
+    def random_perspective(
+        self,
+        distortion_scale: float = 0.5,
+        p: float = 0.5,
+        *,
+        filter: WarpFilter | None = None,
+        fill: int | Sequence[int] | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Look at an image from another place, at random, as torchvision's `RandomPerspective`.
+
+            .random_perspective()
+            .random_perspective(0.2, p=1, fill=127)
+
+        Args:
+            distortion_scale: how far each corner moves inwards at most, as a share of half the width and half the height.
+            p: the probability.
+            filter: `"nearest"`, `"bilinear"` or `"bicubic"`, as Pillow's `transform` has them; masks always use nearest; by default
+                `"bilinear"`.
+            fill: what is around the image: one number, or one per channel; by default 0.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "distortion_scale": number_of("distortion_scale", distortion_scale),
+            "p": number_of("p", p),
+            "filter": filter,
+            "fill": None if fill is None else integers("fill", fill),
+        }
+        return self._image("random_perspective", field, fields, args)
+
+    def random_photometric_distort(
+        self,
+        brightness: Range | None = None,
+        contrast: Range | None = None,
+        saturation: Range | None = None,
+        hue: Range | None = None,
+        p: float = 0.5,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Change brightness, contrast, saturation, hue and the order of colours at random, as torchvision's `RandomPhotometricDistort`.
+
+            .random_photometric_distort()
+
+        Args:
+            brightness: the factor: one number, or (least, greatest), between which it is drawn evenly; by default (0.875, 1.125).
+            contrast: the same, by default (0.5, 1.5).
+            saturation: the same, by default (0.5, 1.5).
+            hue: the same, of a full turn of the hue: from -0.5 to 0.5; by default (-0.05, 0.05).
+            p: the probability of each of the five changes.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "brightness": None if brightness is None else numbers_of("brightness", brightness),
+            "contrast": None if contrast is None else numbers_of("contrast", contrast),
+            "saturation": None if saturation is None else numbers_of("saturation", saturation),
+            "hue": None if hue is None else numbers_of("hue", hue),
+            "p": number_of("p", p),
+        }
+        return self._image("random_photometric_distort", field, fields, args)
+
     def random_posterize(self, bits: int, p: float = 0.5, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Keep so many upper bits of every value, at random, as torchvision's `RandomPosterize`.
 
@@ -1396,6 +2012,68 @@ class Operations:
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
         return self._image("random_posterize", field, fields, {"bits": integer("bits", bits), "p": number_of("p", p)})
+
+    def random_rotation(
+        self,
+        degrees: Range,
+        *,
+        filter: WarpFilter | None = None,
+        expand: bool | None = None,
+        center: Sequence[float] | None = None,
+        fill: int | Sequence[int] | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Rotate an image by a random angle, as torchvision's `RandomRotation`.
+
+            .random_rotation(15, filter="bilinear")
+            .random_rotation((0, 30), expand=True)
+
+        Args:
+            degrees: the angle is drawn evenly from -degrees to degrees, or between two; counter-clockwise.
+            filter: `"nearest"`, `"bilinear"` or `"bicubic"`, as Pillow's `transform` has them; masks always use nearest; by default
+                `"nearest"`.
+            expand: whether the result is as large as the turned image, instead of as large as the image; by default False.
+            center: [across, down] in pixels: the point that stays where it is; by default the middle.
+            fill: what is around the image: one number, or one per channel; by default 0.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "degrees": numbers_of("degrees", degrees),
+            "filter": filter,
+            "expand": expand,
+            "center": None if center is None else numbers_of("center", center),
+            "fill": None if fill is None else integers("fill", fill),
+        }
+        return self._image("random_rotation", field, fields, args)
+
+    def random_short_size(
+        self,
+        sizes: int | Sequence[int],
+        max_size: int | None = None,
+        *,
+        filter: Filter | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Resize the short side of an image to one of some sizes, at random, as torchvision's `RandomShortestSize`.
+
+            .random_short_size(range(480, 801, 32), max_size=1333)  # as DETR
+
+        Args:
+            sizes: one of these is drawn, evenly.
+            max_size: limit for the longer edge; by default none.
+            filter: as for `resize`.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "sizes": integer_list("sizes", sizes),
+            "max_size": optional("max_size", max_size),
+            "filter": filter,
+        }
+        return self._image("random_short_size", field, fields, args)
 
     def random_solarize(
         self,
@@ -1417,6 +2095,123 @@ class Operations:
         """
         return self._image("random_solarize", field, fields, {"threshold": number_of("threshold", threshold), "p": number_of("p", p)})
 
+    def random_zoom_out(
+        self,
+        fill: int | Sequence[int] = 0,
+        side_range: Sequence[float] | None = None,
+        p: float = 0.5,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Put an image at a random place of a larger canvas, at random, as torchvision's `RandomZoomOut`.
+
+            .random_zoom_out(fill=(123, 117, 104)).resize((300, 300))
+
+        Args:
+            fill: the colour of the canvas: one number, or one per channel.
+            side_range: how much longer sides become; by default [1, 4].
+            p: the probability.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "fill": integers("fill", fill),
+            "side_range": None if side_range is None else numbers_of("side_range", side_range),
+            "p": number_of("p", p),
+        }
+        return self._image("random_zoom_out", field, fields, args)
+
+    def rotate(
+        self,
+        angle: float,
+        *,
+        filter: WarpFilter | None = None,
+        expand: bool | None = None,
+        center: Sequence[float] | None = None,
+        fill: int | Sequence[int] | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Rotate an image counter-clockwise by an angle, as torchvision's `rotate`.
+
+            .rotate(15, filter="bilinear")
+
+        Args:
+            angle: degrees.
+            filter: `"nearest"`, `"bilinear"` or `"bicubic"`, as Pillow's `transform` has them; masks always use nearest; by default
+                `"nearest"`.
+            expand: whether the result is as large as the turned image, instead of as large as the image; by default False.
+            center: [across, down] in pixels: the point that stays where it is; by default the middle.
+            fill: what is around the image: one number, or one per channel; by default 0.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "angle": number_of("angle", angle),
+            "filter": filter,
+            "expand": expand,
+            "center": None if center is None else numbers_of("center", center),
+            "fill": None if fill is None else integers("fill", fill),
+        }
+        return self._image("rotate", field, fields, args)
+
+    def sanitize_boxes(
+        self,
+        min_size: float = 1.0,
+        min_area: float = 1.0,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Drop boxes that are small or partly beyond the image, as torchvision's `SanitizeBoundingBoxes`.
+
+            .boxes(along="labels")
+            .random_resized_crop(512)
+            .sanitize_boxes(min_size=8, min_area=100)
+
+        Boxes are those of `boxes` before it; fields `along` lose the same rows. Steps that move boxes drop those of less than a pixel
+        anyway, and cut others at the edge: without such a step in between, a box beyond the edge is dropped here.
+
+        Args:
+            min_size: least width and height, in pixels.
+            min_area: pixels that a box has at least.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "min_size": number_of("min_size", min_size),
+            "min_area": number_of("min_area", min_area),
+        }
+        return self._image("sanitize_boxes", field, fields, args)
+
+    def scale_jitter(
+        self,
+        target_size: Size,
+        scale_range: Sequence[float] | None = None,
+        *,
+        filter: Filter | None = None,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Resize an image to fit into a size, times a random factor, as torchvision's `ScaleJitter`.
+
+            .scale_jitter((640, 640))  # then pad and crop to one size
+
+        Args:
+            target_size: (height, width), or one number for both; torchvision takes width and height here.
+            scale_range: least and greatest factor; by default [0.1, 2].
+            filter: as for `resize`.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "target_size": size_of(target_size),
+            "scale_range": None if scale_range is None else numbers_of("scale_range", scale_range),
+            "filter": filter,
+        }
+        return self._image("scale_jitter", field, fields, args)
+
     def solarize(self, threshold: float = 128.0, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Invert what is at least as bright as a threshold, as torchvision's `solarize`.
 
@@ -1428,6 +2223,33 @@ class Operations:
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
         return self._image("solarize", field, fields, {"threshold": number_of("threshold", threshold)})
+
+    def trivial_augment(
+        self,
+        bins: int = 31,
+        filter: WarpFilter | None = None,
+        fill: int | Sequence[int] = 0,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Carry out one of 14 changes of an image, of any strength, as torchvision's `TrivialAugmentWide`.
+
+            .trivial_augment()
+
+        Args:
+            bins: how many strengths there are.
+            filter: of rotations, shears and shifts: `"nearest"`, the default, `"bilinear"` or `"bicubic"`.
+            fill: the colour beyond the image: one number, or one per channel.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "bins": integer("bins", bins),
+            "filter": filter,
+            "fill": integers("fill", fill),
+        }
+        return self._image("trivial_augment", field, fields, args)
 
     def normalize(
         self,

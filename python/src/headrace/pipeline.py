@@ -465,6 +465,20 @@ class Pipeline(Operations):
             raise RecipeError(f"headrace: {op}: field is {field!r}: must be the name of an image; for several write fields=[…]")
         return self._with(op, args | {"field": field, "fields": None if fields is None else names_of(op, (fields,))})
 
+    def _changes(self, op: str, steps: Any) -> list[Any]:
+        """The steps of an image that a step holds: what a function adds, or of a list what each adds, as one step."""
+        from collections.abc import Iterable, Mapping
+
+        if callable(steps):
+            return list(self._added(op, steps))
+        if isinstance(steps, str | Mapping) or not isinstance(steps, Iterable):
+            raise RecipeError(f"headrace: {op} is {steps!r}: must be a function of a pipeline, or a list of such functions")
+        made: list[Any] = []
+        for one in steps:
+            added = list(self._added(op, one)) if callable(one) else [one]
+            made.append(added[0] if len(added) == 1 else {"random_apply": {"steps": added, "p": 1}})
+        return made
+
     def route(
         self,
         by: str | Callable[..., Any],

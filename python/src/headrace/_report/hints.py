@@ -31,16 +31,16 @@ _BOXES = "boxes move with the pixels after .boxes(along=…), which cuts and dro
 
 # Transforms, most of them of torchvision's v2. A step that there is by now is named instead: its description says what it replaces.
 _OF_IMAGES = """
-    adjustbrightness adjustcontrast adjustgamma adjusthue adjustsaturation adjustsharpness affine augmix autoaugment autocontrast
-    channelpermutation choice crop cutout elastic elastictransform equalize erase erasing fivecrop gamma gaussiannoise
-    grayscaletorgb invert jpeg lineartransformation mosaic order permutechannels perspective photometricdistort posterize randaugment
-    randomadjustsharpness randomaffine randomapply randomautocontrast randombrightness randomchannelpermutation randomchoice
-    randomcontrast randomequalize randomerasing randomgamma randominvert randomioucrop randomorder randomperspective
-    randomphotometricdistort randomposterize randomresize randomscale randomshortestsize randomsharpness randomzoomout
-    resizedcrop scalejitter sharpness shortestsize tencrop trivialaugment trivialaugmentwide zoomout
+    adjustbrightness adjustcontrast adjustgamma adjusthue adjustsaturation adjustsharpness augmix autoaugment autocontrast
+    channelpermutation choice crop cutout equalize erase erasing fivecrop gamma gaussiannoise
+    grayscaletorgb invert jpeg lineartransformation mosaic order permutechannels photometricdistort posterize randaugment
+    randomadjustsharpness randomapply randomautocontrast randombrightness randomchannelpermutation randomchoice
+    randomcontrast randomequalize randomerasing randomgamma randominvert randomorder
+    randomphotometricdistort randomposterize randomresize randomscale randomsharpness
+    resizedcrop sharpness tencrop trivialaugment trivialaugmentwide
 """
 _OF_BOXES = """
-    clampboundingboxes clampkeypoints convertboundingboxformat sanitizeboundingboxes sanitizekeypoints setclampingmode
+    clampboundingboxes clampkeypoints convertboundingboxformat sanitizekeypoints setclampingmode
 """
 
 # Names are compared without case and underscores: RandomHorizontalFlip is random_horizontal_flip.
@@ -54,8 +54,6 @@ _METHODS = {
     "compose": "call one step after the other: hr.files(…).decode_image().resize(256).center_crop(224)",
     "horizontalflip": "write .random_flip(1)",
     "verticalflip": "write .random_vertical_flip(1)",
-    "randomrotation": f".random_rotate90() makes quarter turns. For other angles {_OWN_FUNCTION}",
-    "rotate": f".rotate90(turns) makes quarter turns. For other angles {_OWN_FUNCTION}",
     **dict.fromkeys(_OF_IMAGES.split(), _OWN_FUNCTION),
     **dict.fromkeys(("tograyscale", "rgbtograyscale"), "write .grayscale()"),
     **dict.fromkeys(("identity", "topuretensor", "rgb", "topilimage"), "decode_image() gives arrays of RGB pixels: leave it out"),

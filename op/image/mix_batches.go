@@ -1,0 +1,351 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/headrace/headrace/internal/argument"
+	"github.com/headrace/headrace/internal/numbers"
+	"github.com/headrace/headrace/internal/record"
+	"github.com/headrace/headrace/internal/words"
+	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/op/core"
+	"github.com/headrace/headrace/order"
+	"github.com/headrace/headrace/recipe"
+	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/tensor"
+)
+
+var _ = Ops.Add(recipe.NewOp[MixUp]("mixup", recipe.Between,
+	"Mix each image of a batch with the one before it, and their labels alike, as torchvision's 'MixUp'; or, by chance, as 'CutMix'.").
+	Explained(`
+It comes after 'batch'. Images stay uint8 or float32; labels become float32, a number for each class. A batch of one stays as it is,
+but for its label.`,
+		".batch(64).mixup(0.8, classes=1000)", ".batch(64).mixup(0.8, classes=1000, cutmix=1.0)  # either, as timm").
+	Called("alpha, classes").
+	Telling("share", "x", "y", "width", "height"))
+
+// MixUp are the arguments of the operation mixup.
+type MixUp struct {
+	Alpha *float64 `json:"alpha,omitempty" min:"0.001" max:"1000" default:"1" doc:"of the distribution of the share that an image keeps"`
+	Mixing
+	CutMix *float64 `json:"cutmix,omitempty" min:"0.001" max:"1000" example:"1.0" doc:"alpha of cutmix, which half of the batches get"`
+}
+
+var _ = Ops.Add(recipe.NewOp[CutMix]("cutmix", recipe.Between,
+	"Lay a rectangle of the image before it over each image of a batch, and mix their labels, as torchvision's 'CutMix'.").
+	Explained("It comes after 'batch'. Labels become float32, a number for each class.", ".batch(64).cutmix(1.0, classes=1000)").
+	Called("alpha, classes").
+	Telling("share", "x", "y", "width", "height"))
+
+// CutMix are the arguments of the operation cutmix.
+type CutMix struct {
+	Alpha *float64 `json:"alpha,omitempty" min:"0.001" max:"1000" default:"1" doc:"of the distribution of the share that an image keeps"`
+	Mixing
+}
+
+// Mixing are the arguments of steps that mix whole batches.
+type Mixing struct {
+	Classes   *int     `json:"classes,omitempty" min:"1" max:"1000000" example:"1000"`
+	P         *float64 `json:"p,omitempty" min:"0" max:"1" default:"1" doc:"the probability with which a batch is mixed"`
+	Smoothing *float64 `json:"smoothing,omitempty" min:"0" max:"1" default:"0" doc:"the share of a label that all classes get alike"`
+	Image     string   `json:"image,omitempty" default:"image" doc:"the images, uint8 or float32"`
+	Label     string   `json:"label,omitempty" default:"label" doc:"whole numbers of classes, or float32 with a number for each class"`
+	Layout    string   `json:"layout,omitempty" choices:"NHWC,NCHW" doc:"the axes of images; by default as the number of channels says"`
+}
+
+// Docs implements [argument.Documented].
+func (Mixing) Docs() map[string]string {
+	return map[string]string{"classes": "the number of classes, if labels are whole numbers"}
+}
+
+// Check implements [recipe.Args].
+func (m *MixUp) Check(sample.Schema) (sample.Schema, error) {
+	return nil, errors.Join(argument.CheckTags(m), errNoBatch)
+}
+
+// CheckRows implements [recipe.OnRows].
+func (m *MixUp) CheckRows(in sample.Schema) (sample.Schema, error) {
+	return m.checkRows(in, argument.CheckTags(m))
+}
+
+// Check implements [recipe.Args].
+func (m *CutMix) Check(sample.Schema) (sample.Schema, error) {
+	return nil, errors.Join(argument.CheckTags(m), errNoBatch)
+}
+
+// CheckRows implements [recipe.OnRows].
+func (m *CutMix) CheckRows(in sample.Schema) (sample.Schema, error) {
+	return m.checkRows(in, argument.CheckTags(m))
+}
+
+var errNoBatch = errors.New("mixes the images of a batch: put batch before it")
+
+// checkRows holds the arguments against batches.
+func (m *Mixing) checkRows(in sample.Schema, err error) (sample.Schema, error) {
+	if err != nil {
+		return nil, err
+	}
+	for argument, name := range map[string]string{"image": m.Image, "label": m.Label} {
+		if in.Find(name) < 0 {
+			return nil, recipe.Wrong(argument, "is %q: the batches have the fields %s", name, words.List(in.Names()))
+		}
+	}
+	images, labels := in[in.Find(m.Image)].Type, in[in.Find(m.Label)].Type
+	bytes, floats := images.DType == tensor.Uint8, images.DType == tensor.Float32
+	row, is := images.Row()
+	oneSize := is && images.Kind == sample.Tensor && row.Fixed() && len(row.Shape) == 3
+	if !oneSize || !bytes && !floats {
+		return nil, recipe.Wrong("image", "is %q, which is %v: must be images of one size, uint8 or float32", m.Image, images)
+	}
+	out, err := m.labels(labels)
+	if err != nil {
+		return nil, err
+	}
+	return in.Replace(m.Label, sample.Field{Name: m.Label, Type: out}), nil
+}
+
+// labels returns the type that labels get.
+func (m *Mixing) labels(is sample.Type) (sample.Type, error) {
+	switch whole := is.DType >= tensor.Uint8 && is.DType <= tensor.Int64; {
+	case is.Kind == sample.Tensor && is.DType == tensor.Float32 && len(is.Shape) == 2 && is.Shape[1] > 0:
+		if m.Classes != nil && *m.Classes != is.Shape[1] {
+			return is, recipe.Wrong("classes", "is %d, but %q has %d numbers for each image", *m.Classes, m.Label, is.Shape[1])
+		}
+		return is, nil
+	case is.Kind != sample.Tensor || !whole || len(is.Shape) != 1:
+		return is, recipe.Wrong("label", "is %q, which is %v: must be a whole number for each image, or float32 with one for each class",
+			m.Label, is)
+	case m.Classes == nil:
+		return is, errors.New("lacks the argument classes: labels are whole numbers, and become as many as there are classes")
+	}
+	return sample.TensorType(tensor.Float32, is.Shape[0], *m.Classes), nil
+}
+
+// mixer is the part of a recipe that mixes batches.
+type mixer struct {
+	env           *core.Env
+	name          string
+	id            uint64
+	args          *Mixing
+	mixup, cutmix float64 // alpha; 0: never
+
+	image, label, gives record.Column
+	row                 tensor.Shape // of an image
+	planar, bytes       bool
+	from                tensor.DType // of labels
+	classes             int
+}
+
+// Link implements [core.Linker].
+func (m *MixUp) Link(w *core.Env, name string, t *core.Scope) (core.Part, error) {
+	return m.link(w, name, t, &mixer{mixup: *m.Alpha, cutmix: argument.OrElse(m.CutMix, 0)})
+}
+
+// Link implements [core.Linker].
+func (m *CutMix) Link(w *core.Env, name string, t *core.Scope) (core.Part, error) {
+	return m.link(w, name, t, &mixer{cutmix: *m.Alpha})
+}
+
+func (m *Mixing) link(w *core.Env, name string, t *core.Scope, p *mixer) (core.Part, error) {
+	p.env, p.name, p.id, p.args = w, name, order.OpID(name), m
+	images, labels := t.Schema[t.Schema.Find(m.Image)].Type, t.Schema[t.Schema.Find(m.Label)].Type
+	out, err := m.labels(labels)
+	if err != nil {
+		return nil, err
+	}
+	p.row, p.bytes, p.from, p.classes = images.Shape[1:], images.DType == tensor.Uint8, labels.DType, out.Shape[1]
+	p.planar = m.Layout == "NCHW" || m.Layout == "" && p.row[2] > 4 && p.row[0] <= 4
+	p.image = t.Columns.Of[m.Image]
+	p.label = t.Columns.Take(m.Label)
+	p.gives = t.Columns.PutAny(m.Label, out)
+	t.Schema = t.Schema.Replace(m.Label, sample.Field{Name: m.Label, Type: out})
+	return p, nil
+}
+
+// Run implements [core.Part].
+func (p *mixer) Run(_ context.Context, it *record.Record, t *core.Tool) error {
+	v := it.Values
+	rows := v.Arrays[p.image.At].Shape[0]
+	targets, err := p.targets(v, rows)
+	if err != nil {
+		return err
+	}
+
+	// Of a batch of one there is no partner.
+	told := map[string]any{"share": 1.0}
+	if d := (draws{t.Chance, p.id, 0}); rows > 1 && d.next() < *p.args.P {
+		cut := p.cutmix > 0 && (p.mixup == 0 || d.next() < 0.5)
+		share := 0.0
+		if cut {
+			share = p.cut(v, rows, d.beta(p.cutmix), &d, told)
+		} else {
+			w := int(math.RoundToEven(256 * d.beta(p.mixup)))
+			p.mix(v, rows, w)
+			share = float64(w) / 256
+		}
+		told["share"] = share
+		p.mixTargets(targets, rows, float32(share))
+	}
+	if p.env.Ledger {
+		it.Drew(p.name, told)
+	}
+	p.env.Settle(it)
+	it.Account()
+	return nil
+}
+
+// targets makes numbers for each class of the labels.
+func (p *mixer) targets(v *record.Values, rows int) ([]float32, error) {
+	labels := v.Data(p.label)
+	memory := *v.Borrow(&p.env.Images, 4*rows*p.classes)
+	all := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(memory))), rows*p.classes)
+	smoothing := *p.args.Smoothing
+	off, on := float32(smoothing/float64(p.classes)), float32(1-smoothing)
+
+	if p.from == tensor.Float32 { // labels that were mixed already: a share of each class
+		for i, n := range unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(labels))), len(all)) {
+			all[i] = float32(n*on) + off
+		}
+	} else {
+		number := numbers.Reader(p.from)
+		for i := range all {
+			all[i] = off
+		}
+		for i := range rows {
+			class := number(labels, i)
+			if !(class >= 0 && class < float64(p.classes)) {
+				return nil, &core.StepError{Step: p.name, Err: fmt.Errorf("headrace: row %d of %q is %v: the classes are 0 to %d",
+					i, p.args.Label, class, p.classes-1)}
+			}
+			all[i*p.classes+int(class)] = on + off
+		}
+	}
+	if p.label != p.gives {
+		v.Forget(p.label)
+	}
+	v.Arrays[p.gives.At] = record.Array{Shape: tensor.Shape{rows, p.classes}, Data: memory}
+	return all, nil
+}
+
+// mixTargets mixes those of each row with those of the row before; of the first, of the
+// last.
+func (p *mixer) mixTargets(all []float32, rows int, share float32) {
+	n := p.classes
+	last := append([]float32(nil), all[(rows-1)*n:]...)
+	for i := rows - 1; i >= 0; i-- {
+		before := last
+		if i > 0 {
+			before = all[(i-1)*n:][:n]
+		}
+		row := all[i*n:][:n]
+		for k, v := range row {
+			row[k] = float32(v*share) + float32(before[k]*(1-share))
+		}
+	}
+}
+
+// mix mixes all images.
+func (p *mixer) mix(v *record.Values, rows, w int) {
+	is := v.Arrays[p.image.At]
+	size := len(is.Data) / rows
+	to := *v.Borrow(&p.env.Images, len(is.Data))
+	for i := range rows {
+		a, b := is.Data[i*size:][:size], is.Data[(i+rows-1)%rows*size:][:size]
+		if p.bytes {
+			media.MixBytes(to[i*size:][:size], a, b, w)
+		} else {
+			media.MixFloats(floatsOf(to[i*size:][:size]), floatsOf(a), floatsOf(b), w)
+		}
+	}
+	v.Arrays[p.image.At] = record.Array{Shape: is.Shape, Data: to}
+}
+
+// cut lays a rectangle of the row before over each image, and returns the share that it
+// keeps.
+func (p *mixer) cut(v *record.Values, rows int, share float64, d *draws, told map[string]any) float64 {
+	height, width, pixel := p.row[0], p.row[1], p.row[2]
+	planes := 1
+	if p.planar {
+		planes, height, width, pixel = p.row[0], p.row[1], p.row[2], 1
+	}
+	x, y := int(d.next()*float64(width)), int(d.next()*float64(height))
+	half := 0.5 * math.Sqrt(1-share)
+	dx, dy := int(half*float64(width)), int(half*float64(height))
+	x0, x1, y0, y1 := max(x-dx, 0), min(x+dx, width), max(y-dy, 0), min(y+dy, height)
+	told["x"], told["y"], told["width"], told["height"] = x0, y0, x1-x0, y1-y0
+
+	is := v.Arrays[p.image.At]
+	size := len(is.Data) / rows
+	if !p.bytes {
+		pixel *= 4
+	}
+	is.Data = p.env.Copied(v, is.Data) // another field may have the same memory
+	v.Arrays[p.image.At] = is
+	last := append([]byte(nil), is.Data[(rows-1)*size:]...)
+	for i := rows - 1; i >= 0; i-- {
+		before, row := last, is.Data[i*size:][:size]
+		if i > 0 {
+			before = is.Data[(i-1)*size:][:size]
+		}
+		for plane := range planes {
+			for y := y0; y < y1; y++ {
+				at := ((plane*height+y)*width + x0) * pixel
+				copy(row[at:][:(x1-x0)*pixel], before[at:])
+			}
+		}
+	}
+	return 1 - float64((x1-x0)*(y1-y0))/float64(width*height)
+}
+
+func floatsOf(b []byte) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
+}
+
+// Foresee implements [core.Part]: batches are accounted for when they are made.
+func (p *mixer) Foresee(*record.Record, *core.Tool) int64 { return 0 }
+
+// draws gives one number after the other.
+type draws struct {
+	chance order.Key
+	id     uint64
+	at     uint32
+}
+
+func (d *draws) next() float64 {
+	d.at++
+	return d.chance.Float64(d.id, d.at-1)
+}
+
+// beta draws a share of the distribution Beta(alpha, alpha).
+func (d *draws) beta(alpha float64) float64 {
+	x, y := d.gamma(alpha), d.gamma(alpha)
+	if x+y <= 0 { // of a tiny alpha it is one or the other
+		return math.Floor(2 * d.next())
+	}
+	return x / (x + y)
+}
+
+// gamma draws as Marsaglia and Tsang do.
+func (d *draws) gamma(alpha float64) float64 {
+	boost := 1.0
+	if alpha < 1 {
+		boost = math.Pow(1-d.next(), 1/alpha)
+		alpha++
+	}
+	a := alpha - 1./3
+	c := 1 / math.Sqrt(9*a)
+	for {
+		x := math.Sqrt(-2*math.Log(1-d.next())) * math.Cos(2*math.Pi*d.next())
+		v := 1 + c*x
+		if v = v * v * v; v <= 0 {
+			continue
+		}
+		if math.Log(1-d.next()) < 0.5*x*x+a-a*v+a*math.Log(v) {
+			return boost * a * v
+		}
+	}
+}
