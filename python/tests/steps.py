@@ -67,4 +67,5 @@ def step_on_images(name: str, seed: Any = 0, **given: Any) -> Step:
     return lambda p, **fields: getattr(p, name)(**args, **fields)
 
 
-ON_PIXELS = sorted(ON_IMAGES - {"normalize", "layout"})  # these make something else of them
+# Without those that make something else of pixels, and those that do nothing without boxes.
+ON_PIXELS = sorted(ON_IMAGES - {"normalize", "layout", "random_iou_crop", "sanitize_boxes"})
