@@ -91,3 +91,12 @@ func TestMistakesInside(t *testing.T) {
 		t.Error("nothing is wrong")
 	}
 }
+
+// Numbers are told as their limits are, and long ones short.
+func TestNumbersInDigits(t *testing.T) {
+	for x, want := range map[float64]string{1000001: "1000001", 0.25: "0.25", -3: "-3", 1e300: "1e+300", 1e-9: "0.000000001", 1e-60: "1e-60"} {
+		if got := inDigits(x); got != want {
+			t.Errorf("%v is told as %s, want %s", x, got, want)
+		}
+	}
+}

@@ -73,5 +73,14 @@ func within(name string, x float64, least, most string) error {
 	case noHigh != nil:
 		must = "at least " + least
 	}
-	return Wrong(name, "is %s: must be %s", strconv.FormatFloat(x, 'f', -1, 64), must)
+	return Wrong(name, "is %s: must be %s", inDigits(x), must)
+}
+
+// inDigits writes a number as its limits are written, without an exponent, unless that
+// is long.
+func inDigits(x float64) string {
+	if digits := strconv.FormatFloat(x, 'f', -1, 64); len(digits) <= len("-9223372036854775808") {
+		return digits
+	}
+	return strconv.FormatFloat(x, 'g', -1, 64)
 }

@@ -120,7 +120,7 @@ func (m *Mixing) labels(is sample.Type) (sample.Type, error) {
 		return is, recipe.Wrong("label", "is %q, which is %v: must be a whole number for each image, or float32 with one for each class",
 			m.Label, is)
 	case m.Classes == nil:
-		return is, errors.New("lacks the argument classes: labels are whole numbers, and become as many as there are classes")
+		return is, errors.New("needs classes: labels are whole numbers, and become as many as there are classes")
 	}
 	return sample.TensorType(tensor.Float32, is.Shape[0], *m.Classes), nil
 }

@@ -195,7 +195,7 @@ func TestMixingNeedsBatchesOfImagesAndLabels(t *testing.T) {
 		"bytes":          {batch(bytes, numbers), 10, ""},
 		"floats":         {batch(floats, numbers), 10, ""},
 		"shares":         {batch(floats, shares), 0, ""},
-		"no classes":     {batch(bytes, numbers), 0, "lacks the argument classes"},
+		"no classes":     {batch(bytes, numbers), 0, "needs classes: labels are whole numbers"},
 		"other classes":  {batch(bytes, shares), 9, `is 9, but "label" has 10 numbers for each image`},
 		"no label":       {sample.Schema{{Name: "image", Type: bytes}}, 10, `is "label": the batches have the fields image`},
 		"no image":       {sample.Schema{{Name: "label", Type: numbers}}, 10, `is "image": the batches have the fields label`},

@@ -101,7 +101,7 @@ def test_the_same_whoever_works():
     ("build", "message"),
     [
         (lambda p: p.mixup(classes=5).batch(2), "mixes the images of a batch: put batch before it"),
-        (lambda p: p.batch(2).mixup(), "lacks the argument classes"),
+        (lambda p: p.batch(2).mixup(), "needs classes: labels are whole numbers"),
         (lambda p: p.batch(2).mixup(classes=5, image="x"), 'image is "x": the batches have the fields'),
         (lambda p: p.batch(2).cutmix(classes=5, label="image"), 'label is "image"'),
         (lambda p: p.batch(2).cutmix(0, classes=5), "alpha is 0"),
