@@ -11,7 +11,9 @@ import (
 
 // What Encode makes, Decode reads; PNG keeps every value.
 func TestDecodeReadsWhatEncodeWrites(t *testing.T) {
-	forms := []media.Form{{Color: media.Gray, DType: tensor.Uint8}, {Color: media.RGB, DType: tensor.Uint16}, {Color: media.RGBA, DType: tensor.Uint8}}
+	forms := []media.Form{
+		{Color: media.Gray, DType: tensor.Uint8}, {Color: media.RGB, DType: tensor.Uint16}, {Color: media.RGBA, DType: tensor.Uint8},
+	}
 	for _, f := range forms {
 		p := media.Pixels{Width: 7, Height: 5, Color: f.Color, DType: f.DType}
 		p.Stride = 7 * p.PixelBytes()

@@ -140,7 +140,9 @@ func aliasOf(a recipe.Argument) string {
 }
 
 // Spelt as a tuple, where a recipe has a list.
-var tuples = []string{"recipe.Size", "[]recipe.Size", "*[2]float64", "*[3]int", "*image.Padding", "image.Range", "image.WholeRange", "sound.Decibels"}
+var tuples = []string{
+	"recipe.Size", "[]recipe.Size", "*[2]float64", "*[3]int", "*image.Padding", "image.Range", "image.WholeRange", "sound.Decibels",
+}
 
 // parameter is an argument of a method.
 type parameter struct {

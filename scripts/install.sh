@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, and nothing that is there already.
 #
-#   install.sh [system] [python] [tools] [docs] [wheel] [commands] [demo] [tensorflow] [spdl] [packing] [stores]     (default: system python tools docs wheel commands)
+#   install.sh [system] [python] [tools] [docs] [wheel] [commands] [demo] [tensorflow] [spdl] [packing] [stores] [metrics]     (default: system python tools docs wheel commands)
 #   install.sh missing     installs nothing: says in one line what make check lacks, and how to get it
 #
 #   system      a C compiler, pkg-config, the headers of libFLAC, libjpeg, libspng, libwebp and, where they can be had, libtiff and FFmpeg, and Python's venv, by apt-get
@@ -14,6 +14,7 @@
 #   tensorflow  build/tensorflow: TensorFlow, for its tests
 #   spdl        build/spdl: SPDL, which programs of its kind are tried with
 #   packing     build/packing: Grain and Zephon, which pack the same documents
+#   metrics     build/metrics: Prometheus and promtool, of Debian
 #   stores      build/stores: moto, fake-gcs-server and azurite, which speak as Amazon S3, Google Cloud Storage and Azure do, and nginx
 #
 # .venv is a link: the environment lies in ~/.cache/headrace, under a name made of the
@@ -36,8 +37,8 @@ main() {
 	for part in "${@:-system python tools docs wheel commands}"; do
 		for part in $part; do
 			case "$part" in
-			system | python | tools | docs | wheel | commands | demo | tensorflow | spdl | packing | stores) "install_$part" ;;
-			*) die "install.sh: no part is called $part (system, python, tools, docs, wheel, commands, demo, tensorflow, spdl, packing, stores)" ;;
+			system | python | tools | docs | wheel | commands | demo | tensorflow | spdl | packing | stores | metrics) "install_$part" ;;
+			*) die "install.sh: no part is called $part (system, python, tools, docs, wheel, commands, demo, tensorflow, spdl, packing, stores, metrics)" ;;
 			esac
 		done
 	done
@@ -294,6 +295,15 @@ install_stores() {
 		(cd "$into" && apt-get -qq download nginx && dpkg -x nginx_*.deb nginx && mv nginx/usr/sbin/nginx bin/ && rm -r nginx nginx_*.deb) ||
 			die "nginx cannot be had: put its program into build/stores/bin"
 	fi
+}
+
+install_metrics() {
+	local into="$ROOT/build/metrics"
+	[ ! -x "$into/bin/promtool" ] || return 0
+	say "fetching Debian's prometheus into build/metrics"
+	mkdir -p "$into/bin"
+	(cd "$into" && apt-get -qq download prometheus && dpkg -x prometheus_*.deb package && mv package/usr/bin/prom* bin/ && rm -r package prometheus_*.deb) ||
+		die "Prometheus cannot be had: put prometheus and promtool into build/metrics/bin"
 }
 
 install_packing() { own_environment "$ROOT/scripts/packing.txt" "$ROOT/build/packing"; }

@@ -215,6 +215,7 @@ run_rest() {
 	step "programs of SPDL's kind, with SPDL" scripts/test_spdl.sh
 	step "packing beside Grain and Zephon" scripts/test_packing.sh
 	step "objects of stores" scripts/test_stores.sh
+	step "metrics in Prometheus" scripts/test_metrics.sh
 	step "python tests, Ray" tests python/tests_ray
 	step "python tests, every Python" scripts/pythons.sh
 }

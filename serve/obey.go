@@ -42,6 +42,7 @@ func (e *engine) session(ctx context.Context, conn *wire.Conn, number uint32) {
 	}
 	if s.loader != nil {
 		s.pump.stop()
+		s.published.end()
 		s.loader.Close()
 		s.beside.close()
 		if _, err := s.tracing.end(); err != nil {
@@ -255,6 +256,7 @@ func (s *session) handleNext(f wire.Frame) error {
 		return err
 	}
 	s.traceWait()
+	s.published.waited(s.next.Waited, s.next.Taken)
 	if s.next.Waiting {
 		s.pump.waits(func() { s.loader.SetWaiting(true) })
 	}

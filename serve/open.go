@@ -7,6 +7,7 @@ import (
 	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/version"
 	"github.com/headrace/headrace/media"
+	"github.com/headrace/headrace/metrics"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/wire"
 )
@@ -24,6 +25,13 @@ func (s *session) open(ctx context.Context, f wire.Frame) error {
 	from, err := parseState(open.State)
 	if err != nil {
 		return err
+	}
+
+	var metricsAt metrics.Address
+	if open.Metrics != "" {
+		if metricsAt, err = metrics.ParseAddress(open.Metrics); err != nil {
+			return coded(wire.CodeRecipe, err)
+		}
 	}
 
 	options.Announce, options.Held, options.Lost, options.Ledger = s.announce, s.held, s.lost, open.Replay != nil
@@ -65,6 +73,9 @@ func (s *session) open(ctx context.Context, f wire.Frame) error {
 		}
 	})
 
+	if open.Metrics != "" {
+		s.publish(metricsAt, config)
+	}
 	return s.start(ctx, 1, from, open.SerialUntil)
 }
 

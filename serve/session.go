@@ -32,6 +32,8 @@ type session struct {
 	logs    *logQueue
 	program *extern.Program // whose threads call functions; nil: it calls none
 	giver   *giver          // of credentials; nil: the environment has them
+
+	published published // to Prometheus
 }
 
 // announce tells the client about a segment, before the first batch in it. When the

@@ -30,6 +30,9 @@ type Open struct {
 	Replay *int64 `json:"replay,omitempty"`
 
 	Python *Python `json:"python,omitempty"` // for the functions of Python in the recipe; nil: the engine's environment says
+
+	// the address of the loader's metrics, as package metrics reads it; empty: none
+	Metrics string `json:"metrics,omitempty"`
 }
 
 // Python says which interpreter calls the functions of a recipe, and what it finds there.

@@ -18,6 +18,7 @@ type runOptions struct {
 	recipe *recipeOptions
 	out    outOptions
 	trace  traceOptions
+	serve  metricsOptions
 	json   bool
 	stats  bool
 	quiet  bool
@@ -61,6 +62,8 @@ manifest.json (for shards: train.manifest.json) lists what was written. It comes
 to continue an interrupted run, with the same bytes in the end. Several epochs follow each other, each with its own augmentation; names in
 shards then begin with e0-, e1-, ….
 
+--metrics serves what is counted for Prometheus, as docs/guide/metrics.md says.
+
 --trace writes a file for https://ui.perfetto.dev: every operation, wait and hand-over, by worker and time. It opens even if the run was
 interrupted.
 
@@ -82,6 +85,7 @@ interrupted. A file that crashes a C decoder ends the program by a signal; the f
 	o.recipe = recipeFlags(c)
 	o.out.addFlags(c)
 	o.trace.addFlags(c)
+	o.serve.addFlags(c)
 	c.Flags().StringVar(&o.recipe.deadLetters, "dead-letters", "", "append a line of JSON "+
 		"to this `file` for each sample that is lost or replaced")
 	c.Flags().BoolVar(&o.json, "json", false, "print events as JSON, one object per line")
@@ -110,6 +114,9 @@ func (o *runOptions) run(ctx context.Context, path string) error {
 		return o.checkParts(ctx)
 	}
 
+	if err := o.serve.parse(); err != nil {
+		return wrongUse(err)
+	}
 	if err := o.trace.create(); err != nil {
 		return err
 	}
@@ -136,6 +143,8 @@ func (o *runOptions) run(ctx context.Context, path string) error {
 	if err := o.trace.begin(l); err != nil {
 		return err
 	}
+
+	defer o.serve.publish(l, w)()
 
 	w.begin(f, l.Info())
 	err = w.walk(ctx, l)

@@ -24,6 +24,7 @@ type walk struct {
 	out      *export.Export // nil: samples are written nowhere
 	trace    *traceEvent    // nil: there is none
 	now      progress
+	waited   func(time.Duration) // is told how long each batch was waited for; nil: nobody asks
 }
 
 func (w *walk) begin(f recipe.File, info headrace.Info) {
@@ -54,9 +55,11 @@ func (w *walk) walk(ctx context.Context, l *headrace.Loader) error {
 	}
 
 	for {
+		asked := time.Now()
 		b, err := l.Next(ctx)
 		switch {
 		case err == nil:
+			w.tellWait(time.Since(asked))
 			err = w.take(b, l)
 		case err == io.EOF:
 			w.epochEnded(l.Epoch())
@@ -70,6 +73,13 @@ func (w *walk) walk(ctx context.Context, l *headrace.Loader) error {
 		if err != nil {
 			return w.save(err)
 		}
+	}
+}
+
+// tellWait tells of each wait but the first, which is the start's.
+func (w *walk) tellWait(took time.Duration) {
+	if w.waited != nil && w.now.totalBatches > 0 {
+		w.waited(took)
 	}
 }
 

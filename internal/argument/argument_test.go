@@ -42,7 +42,8 @@ func TestFields(t *testing.T) {
 
 func TestTags(t *testing.T) {
 	a := held{all{Word: "too", own: 1}}
-	if err := CheckTags(&a); err == nil || err.Error() != "is 0: must be at least 1\nlacks the argument sizes\nis \"too\": did you mean \"two\"? must be \"one\" or \"two\"" {
+	const want = "is 0: must be at least 1\nlacks the argument sizes\nis \"too\": did you mean \"two\"? must be \"one\" or \"two\""
+	if err := CheckTags(&a); err == nil || err.Error() != want {
 		t.Error(err)
 	}
 	a = held{all{Size: 1, Sizes: []*size{}, Word: "one"}}
@@ -94,7 +95,9 @@ func TestMistakesInside(t *testing.T) {
 
 // Numbers are told as their limits are, and long ones short.
 func TestNumbersInDigits(t *testing.T) {
-	for x, want := range map[float64]string{1000001: "1000001", 0.25: "0.25", -3: "-3", 1e300: "1e+300", 1e-9: "0.000000001", 1e-60: "1e-60"} {
+	for x, want := range map[float64]string{
+		1000001: "1000001", 0.25: "0.25", -3: "-3", 1e300: "1e+300", 1e-9: "0.000000001", 1e-60: "1e-60",
+	} {
 		if got := inDigits(x); got != want {
 			t.Errorf("%v is told as %s, want %s", x, got, want)
 		}

@@ -70,7 +70,7 @@ func Open(path string) (*Folder, error) {
 	if err := check(path); err != nil {
 		return nil, err
 	}
-	for _, inner := range []string{pages, turns} {
+	for _, inner := range []string{pages, turns, circles} {
 		if err := os.Mkdir(filepath.Join(path, inner), 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 			return nil, fmt.Errorf("node: %w", err)
 		}

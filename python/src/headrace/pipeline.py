@@ -1001,6 +1001,7 @@ class Pipeline(Operations):
         cp_fields: Iterable[str] | None = None,
         credentials: Callable[[], Mapping[str, Any]] | Mapping[str, Callable[[], Mapping[str, Any]]] | None = None,
         feeders: Feeders | None = None,
+        metrics: str | None = None,
     ) -> Loader:
         """Start the engine, list the source, check every step, and begin to fill batches.
 
@@ -1063,12 +1064,15 @@ class Pipeline(Operations):
                 `Expiration`. A thread of this process calls it, again before they expire, and once more if the service says that they
                 have. None, the default: as `hr.defaults` says, or else the [environment](stores.md#credentials).
             feeders: `headrace.ray.feeders(…)`, actors of a Ray cluster that make batches, too: the same ones, in the same order.
+            metrics: where [metrics](metrics.md) are served for Prometheus, such as `"prometheus://127.0.0.1:9464?loader=train"`. All
+                loaders and ranks of a machine may have the same address. None, the default: as `hr.defaults` says, or else
+                `HEADRACE_METRICS` of the environment; `""`: nowhere.
 
         Returns:
             A loader. Each `for` loop over it is one epoch.
         """
         given = {name: value for name, value in locals().items() if name not in _OF_THE_PROGRAM and value is not DEFAULT}
-        from ._recipe.defaults import said, settings
+        from ._recipe.defaults import said, served_at, settings
 
         giver, functions = None, said("credentials") if credentials is None else credentials
         if functions is not None:
@@ -1115,7 +1119,7 @@ class Pipeline(Operations):
             if peers is not None and config["steps_per_epoch"] is None and "uneven" not in config:
                 config["agree"] = True
         try:
-            loader = self._start(config, None, None, _hooks(usual, hooks), interval, part, peers, giver)
+            loader = self._start(config, None, None, _hooks(usual, hooks), interval, part, peers, giver, served_at(metrics))
         except RecipeError as error:
             if "initialise torch.distributed" not in str(error) or "torch.distributed" not in sys.modules:
                 raise
@@ -1142,6 +1146,7 @@ class Pipeline(Operations):
         part: Part | None = None,
         peers: list[int] | None = None,
         giver: Giver | None = None,
+        metrics: str | None = None,
     ) -> Loader:
         # The order matters: the engine starts while what takes long here is imported. The
         # run begins after that: its clock is about the loop, not about an import.
@@ -1176,7 +1181,7 @@ class Pipeline(Operations):
             except BaseException:
                 connection.close()
                 raise
-        request = Request(recipe, config, python, here, giver)
+        request = Request(recipe, config, python, here, giver, metrics)
         if python is not None and here is None and not main and not names.sets:
             from ._loader.imports import movable
 
@@ -1237,7 +1242,7 @@ class Pipeline(Operations):
 
 _OF_MESH = ("mesh", "dp", "cp", "cp_layout", "cp_fields")
 _OF_THE_PROCESS = ("self", "rank", "world_size", *_OF_MESH)
-_OF_THE_PROGRAM = ("self", "hooks", "credentials", "feeders", *_OF_MESH)
+_OF_THE_PROGRAM = ("self", "hooks", "credentials", "feeders", "metrics", *_OF_MESH)
 
 
 def _hooks(*given: Iterable[Any]) -> tuple[Any, ...]:

@@ -43,7 +43,7 @@ def warn(payload: bytes) -> None:
 class Request:
     """What a loader asks of each engine that runs it."""
 
-    __slots__ = ("config", "giver", "here", "movable", "python", "recipe")
+    __slots__ = ("config", "giver", "here", "metrics", "movable", "python", "recipe")
 
     def __init__(
         self,
@@ -52,12 +52,14 @@ class Request:
         python: dict[str, Any] | None,
         here: Here | None,
         giver: Giver | None = None,
+        metrics: str | None = None,
     ) -> None:
         self.recipe = recipe
         self.config = config
         self.python = python  # how workers call functions; None: there are none
         self.here = here  # threads of this program that call functions
         self.giver = giver  # of credentials; None: the engine's environment has them
+        self.metrics = metrics  # where they are served; None: nowhere
         self.movable: list[str] = []  # steps that they could do as well, as far as anybody has said
 
 
@@ -97,6 +99,8 @@ class Session:
         }
         if request.python is not None:
             opening["python"] = request.python
+        if request.metrics and preview is None:
+            opening["metrics"] = request.metrics
         kind = frames.OPEN if preview is None else frames.PREVIEW
         self.channel.send(kind, json.dumps(opening, separators=(",", ":")).encode(), self.stream)
 

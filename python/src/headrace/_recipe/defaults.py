@@ -66,6 +66,14 @@ def settings(given: dict[str, Any], own: dict[str, Any]) -> tuple[dict[str, Any]
     return config, every, _said.get("hooks", ())
 
 
+def served_at(metrics: str | None) -> str | None:
+    """Where a loader's metrics are served; None: nowhere."""
+    for said in (metrics, _said.get("metrics"), os.environ.get("HEADRACE_METRICS")):
+        if said is not None:
+            return plain("metrics", said) or None
+    return None
+
+
 def said(name: str) -> Any:
     """What this process says of an argument of `loader()`; None: nothing."""
     return _said.get(name)
