@@ -6,6 +6,7 @@ Made of the descriptions of operations, in Go, by `go test ./recipe -run Methods
 from __future__ import annotations
 
 from ._recipe.arguments import (
+    absolute,
     at_least_one,
     dtype_name,
     integer,
@@ -32,6 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from concurrent.futures import Executor
+    from os import PathLike
     from typing import Any, Literal
 
     from ._recipe.workers import Workers
@@ -241,6 +243,42 @@ class Operations:
         }
         return self._with("decode_npy", args)
 
+    def add_noise(
+        self,
+        noises: str | PathLike[str],
+        snr: Range,
+        *,
+        p: float | None = None,
+        rate: int | None = None,
+        layout: Literal["TC", "CT"] | None = None,
+        field: str | None = None,
+    ) -> Pipeline:
+        """Add a random stretch of a random recording of noise, as torchaudio's `AddNoise`.
+
+            .add_noise("noises/*.wav", snr=(5, 20), p=0.5)
+
+        Noise is the mean of its channels, at the rate of the samples. What is too short is repeated. The ratio is that of the energies of
+        each channel and the stretch; silence, of either, adds nothing. Up to 256 MiB of decoded noise stay in memory, the rest is decoded
+        again at each use. A state does not tell whether the files are the same.
+
+        Args:
+            noises: files of noise, as for `files`: a folder, a file or a pattern; each is as likely.
+            snr: decibels that the noise is weaker than the samples: one number, or (least, greatest), between which it is drawn evenly.
+            p: the probability with which a recording gets noise, by default 1.
+            rate: samples per second, to which the files are brought; by default as `decode_audio(rate=…)` says.
+            layout: the axes of samples that have two: `"TC"`, the default, or `"CT"`.
+            field: the samples, float32 or int16; by default `"audio"`.
+        """
+        args = {
+            "noises": absolute("noises", noises),
+            "snr": numbers_of("snr", snr),
+            "p": None if p is None else number_of("p", p),
+            "rate": optional("rate", rate),
+            "layout": layout,
+            "field": field,
+        }
+        return self._with("add_noise", args)
+
     def decode_audio(
         self,
         rate: int | None = None,
@@ -385,6 +423,71 @@ class Operations:
         }
         return self._with("log_mel", args)
 
+    def pitch(
+        self,
+        semitones: Range,
+        *,
+        p: float | None = None,
+        n_fft: int | None = None,
+        layout: Literal["TC", "CT"] | None = None,
+        field: str | None = None,
+    ) -> Pipeline:
+        """Make a recording higher or lower by a random number of semitones, as torchaudio's `PitchShift`.
+
+            .pitch((-3, 3), p=0.5)
+
+        It stays as long as it is. A phase vocoder blurs what is sudden. `speed` costs a twentieth, and changes the length as well.
+
+        Args:
+            semitones: one number, or (least, greatest), between which it is drawn evenly, from -24 to 24; rounded so that frequencies
+                become a multiple of 1/240 of what they are.
+            p: the probability with which a recording is changed, by default 1.
+            n_fft: length of a frame, in samples; a multiple of 4; by default 512.
+            layout: the axes of samples that have two: `"TC"`, the default, or `"CT"`.
+            field: the samples, float32 or int16; by default `"audio"`.
+        """
+        args = {
+            "semitones": numbers_of("semitones", semitones),
+            "p": None if p is None else number_of("p", p),
+            "n_fft": optional("n_fft", n_fft),
+            "layout": layout,
+            "field": field,
+        }
+        return self._with("pitch", args)
+
+    def reverb(
+        self,
+        impulses: str | PathLike[str],
+        *,
+        p: float | None = None,
+        rate: int | None = None,
+        layout: Literal["TC", "CT"] | None = None,
+        field: str | None = None,
+    ) -> Pipeline:
+        """Have a recording heard as in a room, by convolving it with a random one of some impulse responses.
+
+            .reverb("rirs", p=0.3)
+
+        Of an impulse response with several channels the first is taken, at the rate of the samples, and scaled to an energy of 1. The
+        recording stays as long as it is, and where it is: it begins with the loudest sample of the response, and the echo after its end is
+        cut off. A silent response changes nothing. Decoded responses stay in memory as in `add_noise`.
+
+        Args:
+            impulses: files of impulse responses, as for `files`: a folder, a file or a pattern; each is as likely.
+            p: the probability with which a recording is changed, by default 1.
+            rate: samples per second, to which the files are brought; by default as `decode_audio(rate=…)` says.
+            layout: the axes of samples that have two: `"TC"`, the default, or `"CT"`.
+            field: the samples, float32 or int16; by default `"audio"`.
+        """
+        args = {
+            "impulses": absolute("impulses", impulses),
+            "p": None if p is None else number_of("p", p),
+            "rate": optional("rate", rate),
+            "layout": layout,
+            "field": field,
+        }
+        return self._with("reverb", args)
+
     def spec_augment(
         self,
         time: int,
@@ -424,6 +527,21 @@ class Operations:
             "field": field,
         }
         return self._with("spec_augment", args)
+
+    def speed(self, factors: Sequence[float], *, layout: Literal["TC", "CT"] | None = None, field: str | None = None) -> Pipeline:
+        """Make a recording faster by a random one of some factors, as torchaudio's `SpeedPerturbation`: shorter and higher.
+
+            .speed([0.9, 1.0, 1.1])
+
+        At 1.1 a recording of 1000 samples has 910. The rate stays what it was. Without windows lengths differ then: `bucket_batch` and
+        `pack` take such samples.
+
+        Args:
+            factors: from 0.1 to 10, to three decimals; each recording gets one of them, evenly.
+            layout: the axes of samples that have two: `"TC"`, the default, or `"CT"`.
+            field: the samples, float32 or int16; by default `"audio"`.
+        """
+        return self._with("speed", {"factors": numbers_of("factors", factors), "layout": layout, "field": field})
 
     def decode_video(
         self,
