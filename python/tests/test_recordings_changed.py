@@ -147,9 +147,9 @@ def test_files_that_are_no_recordings(tmp_path):
     (tmp_path / "bad.wav").write_bytes(b"RIFF nothing")
     with pytest.raises(hr.SampleError, match=r"bad\.wav"):
         samples(source().add_noise(tmp_path, snr=5, rate=RATE))
-    with pytest.raises(hr.HeadraceError, match="noises.*nowhere"):
+    with pytest.raises(hr.HeadraceError, match=r"noises.*nowhere"):
         samples(source().add_noise(tmp_path / "nowhere", snr=5, rate=RATE))
-    with pytest.raises(hr.HeadraceError, match="impulses.*nowhere"):
+    with pytest.raises(hr.HeadraceError, match=r"impulses.*nowhere"):
         samples(source().reverb(tmp_path / "nowhere", rate=RATE))
     save(tmp_path / "bad.wav", np.zeros(0, np.float32))
     with pytest.raises(hr.SampleError, match="it has 0 samples"):
