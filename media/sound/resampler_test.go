@@ -10,7 +10,9 @@ import (
 func TestResampler(t *testing.T) {
 	defer func(n int64) { pieces = n }(pieces)
 	random := rand.New(rand.NewPCG(3, 9))
-	for _, c := range []struct{ from, to, n int }{{1100, 1000, 5000}, {900, 1000, 5000}, {44100, 16000, 999}, {3, 2, 1}, {2, 3, 0}, {120, 240, 77}} {
+	for _, c := range []struct{ from, to, n int }{
+		{1100, 1000, 5000}, {900, 1000, 5000}, {44100, 16000, 999}, {3, 2, 1}, {2, 3, 0}, {120, 240, 77},
+	} {
 		in := make([]float32, c.n)
 		for i := range in {
 			in[i] = random.Float32() - 0.5
