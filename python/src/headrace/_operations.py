@@ -665,6 +665,44 @@ class Operations:
         }
         return self._with("decode_video", args)
 
+    def frame_drop(self, p: float = 0.1, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Drop frames of a clip at random: the one before stays in their place, as a video that stutters.
+
+            .decode_video(16, fps=8).frame_drop(0.2)
+
+        A clip stays as long as it is. Its first frame is never dropped.
+
+        Args:
+            p: the probability with which a frame is dropped.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "p": number_of("p", p),
+            "field": field,
+            "fields": None if fields is None else names_of("frame_drop", (fields,)),
+        }
+        return self._with("frame_drop", args)
+
+    def temporal_jitter(self, frames: int, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Have frames of a clip come a little earlier or later: in place of each there is a random one near it.
+
+            .decode_video(16, fps=8).temporal_jitter(2)
+
+        Time never runs backwards: the frames that were drawn are put in order. A clip stays as long as it is.
+
+        Args:
+            frames: how many frames earlier or later, at most.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "frames": integer("frames", frames),
+            "field": field,
+            "fields": None if fields is None else names_of("temporal_jitter", (fields,)),
+        }
+        return self._with("temporal_jitter", args)
+
     def video_clips(
         self,
         frames: int,
