@@ -141,7 +141,9 @@ func aliasOf(a recipe.Argument) string {
 }
 
 // Spelt as a tuple, where a recipe has a list.
-var tuples = []string{"recipe.Size", "[]recipe.Size", "*[2]float64", "*[3]int", "*image.Padding", "image.Range", "image.WholeRange", "sound.Range"}
+var tuples = []string{
+	"recipe.Size", "[]recipe.Size", "*[2]float64", "*[3]int", "*image.Padding", "image.Range", "image.WholeRange", "sound.Range",
+}
 
 // parameter is an argument of a method.
 type parameter struct {
@@ -207,8 +209,8 @@ func others() string {
 }
 
 // converters are what the methods may need of arguments.py.
-const converters = "absolute at_least_one dtype_name integer integer_list integers lengths_of name_of names_of number_of numbers_for numbers_of" +
-	" option_text optional range_of seconds_of size_of start_of truth weights_of"
+const converters = "absolute at_least_one dtype_name integer integer_list integers lengths_of name_of names_of number_of" +
+	" numbers_for numbers_of option_text optional range_of seconds_of size_of start_of truth weights_of"
 
 const moduleForm = `"""The methods of pipelines whose arguments are those of a recipe.
 

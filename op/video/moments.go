@@ -77,8 +77,8 @@ func (p *moments) Run(_ context.Context, it *record.Record, t *core.Tool) error 
 	return nil
 }
 
-// rearrange copies frames to their places. Where a channel's frames follow each other,
-// they are moved in each channel.
+// rearrange copies frames to their places: of each channel, if its frames follow each
+// other.
 func rearrange(to, from []byte, f media.Form, frames []int) {
 	size, channels := int(f.Picture().Bytes()), 1
 	if f.Layout == media.CTHW {

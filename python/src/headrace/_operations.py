@@ -1152,18 +1152,25 @@ class Operations:
         }
         return self._with("hash_buckets", args)
 
-    def one_hot(self, fields: Some, classes: int) -> Pipeline:
+    def one_hot(self, fields: Some, classes: int, *, smoothing: float | None = None) -> Pipeline:
         """Turn a number of a class into an array with 1 in its place, float32.
 
             .one_hot("weekday", 7)
+            .one_hot("label", 1000, smoothing=0.1)
 
         A number that is no class is a bad sample. Codes of a dictionary have as many classes as `loader.schema` has names.
 
         Args:
             fields: a field, or several.
             classes: the number of classes, which are 0, 1, ….
+            smoothing: the share of 1 that all classes get alike, by default 0.
         """
-        return self._with("one_hot", {"fields": names_of("one_hot", (fields,)), "classes": integer("classes", classes)})
+        args = {
+            "fields": names_of("one_hot", (fields,)),
+            "classes": integer("classes", classes),
+            "smoothing": None if smoothing is None else number_of("smoothing", smoothing),
+        }
+        return self._with("one_hot", args)
 
     def concat(self, fields: Some, to: str, *, dtype: Any = None) -> Pipeline:
         """Put fields side by side into one array: after `batch`, a matrix.
@@ -1546,6 +1553,7 @@ class Operations:
         classes: int | None = None,
         *,
         p: float | None = None,
+        group: int | None = None,
         smoothing: float | None = None,
         image: str | None = None,
         label: str | None = None,
@@ -1561,6 +1569,8 @@ class Operations:
             alpha: of the distribution of the share that an image keeps.
             classes: the number of classes, if labels are whole numbers.
             p: the probability with which a batch is mixed, by default 1.
+            group: so many rows after each other are mixed among themselves, by draws of their own; by default all rows of a batch. With
+                `batch(global_size=…)` a number that divides the rows of each rank mixes alike on any number of ranks.
             smoothing: the share of a label that all classes get alike, by default 0.
             image: the images, uint8 or float32; by default `"image"`.
             label: whole numbers of classes, or float32 with a number for each class; by default `"label"`.
@@ -1570,6 +1580,7 @@ class Operations:
             "alpha": number_of("alpha", alpha),
             "classes": optional("classes", classes),
             "p": None if p is None else number_of("p", p),
+            "group": optional("group", group),
             "smoothing": None if smoothing is None else number_of("smoothing", smoothing),
             "image": image,
             "label": label,
@@ -1647,6 +1658,20 @@ class Operations:
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
         return self._image("equalize", field, fields, {})
+
+    def five_crop(self, size: Size, *, field: str | None = None) -> Pipeline:
+        """Cut the four corners and the middle out of an image, for a test by several crops: [5, height, width, channels].
+
+            .resize(256).normalize("imagenet").five_crop(224).batch(32)
+
+        The field becomes an array, so steps on images come before. The order is top left, top right, bottom left, bottom right, middle. A
+        smaller image is a bad sample.
+
+        Args:
+            size: (height, width), or one number for both.
+            field: the image, if samples have several.
+        """
+        return self._with("five_crop", {"size": size_of(size), "field": field})
 
     def gaussian_blur(
         self,
@@ -1749,6 +1774,7 @@ class Operations:
         classes: int | None = None,
         *,
         p: float | None = None,
+        group: int | None = None,
         smoothing: float | None = None,
         image: str | None = None,
         label: str | None = None,
@@ -1767,6 +1793,8 @@ class Operations:
             alpha: of the distribution of the share that an image keeps.
             classes: the number of classes, if labels are whole numbers.
             p: the probability with which a batch is mixed, by default 1.
+            group: so many rows after each other are mixed among themselves, by draws of their own; by default all rows of a batch. With
+                `batch(global_size=…)` a number that divides the rows of each rank mixes alike on any number of ranks.
             smoothing: the share of a label that all classes get alike, by default 0.
             image: the images, uint8 or float32; by default `"image"`.
             label: whole numbers of classes, or float32 with a number for each class; by default `"label"`.
@@ -1777,6 +1805,7 @@ class Operations:
             "alpha": number_of("alpha", alpha),
             "classes": optional("classes", classes),
             "p": None if p is None else number_of("p", p),
+            "group": optional("group", group),
             "smoothing": None if smoothing is None else number_of("smoothing", smoothing),
             "image": image,
             "label": label,
@@ -2379,6 +2408,20 @@ class Operations:
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
         return self._image("solarize", field, fields, {"threshold": number_of("threshold", threshold)})
+
+    def ten_crop(self, size: Size, *, vertical_flip: bool | None = None, field: str | None = None) -> Pipeline:
+        """Cut five parts out of an image as `five_crop` does, and then out of its mirror image: [10, height, width, channels].
+
+            .resize(256).normalize("imagenet").ten_crop(224).batch(32)
+
+        The field becomes an array, so steps on images come before.
+
+        Args:
+            size: (height, width), or one number for both.
+            vertical_flip: the mirror image is upside down, not left to right; by default False.
+            field: the image, if samples have several.
+        """
+        return self._with("ten_crop", {"size": size_of(size), "vertical_flip": vertical_flip, "field": field})
 
     def trivial_augment(
         self,
