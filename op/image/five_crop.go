@@ -20,7 +20,7 @@ var _ = Ops.Add(recipe.NewOp[FiveCrop]("five_crop", recipe.Between,
 	"Cut the four corners and the middle out of an image, for a test by several crops: [5, height, width, channels].").Explained(`
 The field becomes an array, so steps on images come before. The order is top left, top right, bottom left, bottom right, middle. A smaller
 image is a bad sample.`,
-	`.resize(256).normalize("imagenet").five_crop(224).batch(32)`).
+	`.resize(256).five_crop(224).batch(32)`).
 	Called("size").
 	Replacing("FiveCrop(size)"))
 
@@ -33,7 +33,7 @@ type FiveCrop struct {
 var _ = Ops.Add(recipe.NewOp[TenCrop]("ten_crop", recipe.Between,
 	"Cut five parts out of an image as 'five_crop' does, and then out of its mirror image: [10, height, width, channels].").Explained(`
 The field becomes an array, so steps on images come before.`,
-	`.resize(256).normalize("imagenet").ten_crop(224).batch(32)`).
+	`.resize(256).ten_crop(224).batch(32)`).
 	Called("size").
 	Replacing("TenCrop(size)"))
 

@@ -7,6 +7,8 @@ import pytest
 
 import headrace as hr
 
+pytestmark = pytest.mark.usefixtures("one_engine")
+
 # Each frame says its number, clip and channel.
 CLIP = (np.arange(12)[:, None, None, None] * 10 + np.arange(3)).astype(np.uint8) * np.ones((1, 16, 16, 1), np.uint8)
 

@@ -8,6 +8,8 @@ import soundfile
 
 import headrace as hr
 
+pytestmark = pytest.mark.usefixtures("one_engine")
+
 RATE = 16000
 RANDOM = np.random.default_rng(6)
 WAVE = (RANDOM.normal(size=8000) * 0.1).astype(np.float32)

@@ -9,6 +9,8 @@ from torchvision.transforms import v2
 
 import headrace as hr
 
+pytestmark = pytest.mark.usefixtures("one_engine")
+
 RANDOM = np.random.default_rng(8)
 
 
@@ -22,8 +24,7 @@ def source(height, width, channels=3, dtype=np.uint8):
     return image, hr.source([{"image": image}], gives={"image": (image.dtype.name, image.shape)})
 
 
-@pytest.mark.parametrize("size", [8, (5, 9), (12, 16), 1])
-@pytest.mark.parametrize("form", [(12, 16, 3), (13, 17, 1), (15, 16, 4)])
+@pytest.mark.parametrize(("form", "size"), [((12, 16, 3), (12, 16)), ((13, 17, 1), 1), ((15, 16, 4), (5, 9))])
 def test_crops_are_torchvisions(form, size):
     image, pipeline = source(*form)
     tensor = torch.from_numpy(image).permute(2, 0, 1)
@@ -34,12 +35,12 @@ def test_crops_are_torchvisions(form, size):
     ):
         want = torch.stack(theirs(tensor)).permute(0, 2, 3, 1).numpy()
         assert np.array_equal(made(got), want)
-        assert made(got.batch(1)).shape == (1, *want.shape)
+    assert made(got.batch(1)).shape == (1, *want.shape)
 
 
 def test_after_normalize_and_layout():
     image, pipeline = source(12, 16)
-    floats = pipeline.normalize("imagenet").layout("NCHW")
+    floats = pipeline.normalize(0.5, (0.1, 0.2, 0.3)).layout("NCHW")
     tensor = torch.from_numpy(made(floats))
     assert np.array_equal(made(floats.ten_crop(7)), torch.stack(v2.TenCrop(7)(tensor)).numpy())
     image, pipeline = source(9, 9, dtype=np.uint16)

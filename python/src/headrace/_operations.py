@@ -1662,7 +1662,7 @@ class Operations:
     def five_crop(self, size: Size, *, field: str | None = None) -> Pipeline:
         """Cut the four corners and the middle out of an image, for a test by several crops: [5, height, width, channels].
 
-            .resize(256).normalize("imagenet").five_crop(224).batch(32)
+            .resize(256).five_crop(224).batch(32)
 
         The field becomes an array, so steps on images come before. The order is top left, top right, bottom left, bottom right, middle. A
         smaller image is a bad sample.
@@ -2034,7 +2034,7 @@ class Operations:
         """Erase a random rectangle of an image, as torchvision's `RandomErasing`.
 
             .random_erasing(p=0.25)
-            .random_erasing(p=0.25, value="random").normalize("imagenet")
+            .random_erasing(p=0.25, value="random").normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 
         Args:
             p: the probability.
@@ -2412,7 +2412,7 @@ class Operations:
     def ten_crop(self, size: Size, *, vertical_flip: bool | None = None, field: str | None = None) -> Pipeline:
         """Cut five parts out of an image as `five_crop` does, and then out of its mirror image: [10, height, width, channels].
 
-            .resize(256).normalize("imagenet").ten_crop(224).batch(32)
+            .resize(256).ten_crop(224).batch(32)
 
         The field becomes an array, so steps on images come before.
 
