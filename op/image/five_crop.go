@@ -158,6 +158,7 @@ func (p *crops) cut(to []byte, image record.Image, i int) {
 		y = down - y
 	}
 
+	// With channels side by side there is one plane, of larger pixels.
 	pixel, planes := image.DType.Size(), image.Color.Channels()
 	if image.Layout == media.HWC {
 		pixel, planes = pixel*planes, 1

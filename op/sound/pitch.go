@@ -24,13 +24,14 @@ It stays as long as it is. A phase vocoder blurs what is sudden. 'speed' costs a
 type Pitch struct {
 	Semitones Range    `json:"semitones,omitempty" required:"true" example:"[-3, 3]"`
 	P         *float64 `json:"p,omitempty" min:"0" max:"1" default:"1" doc:"the probability with which a recording is changed"`
-	FFT       *int     `json:"n_fft,omitempty" min:"16" max:"32768" default:"512" doc:"length of a frame, in samples; a multiple of 4"`
+	FFT       *int     `json:"n_fft,omitempty" min:"16" max:"32768" default:"512" example:"512"`
 	Waves
 }
 
 // Docs implements [argument.Documented].
 func (*Pitch) Docs() map[string]string {
 	return map[string]string{
+		"n_fft": "length of a frame, in samples; a multiple of 4",
 		"semitones": "one number, or [least, greatest], between which it is drawn evenly, from -24 to 24; rounded so that frequencies " +
 			"become a multiple of 1/240 of what they are",
 	}

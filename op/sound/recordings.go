@@ -99,6 +99,8 @@ func (r *recordings) decode(ctx context.Context, i int) ([]float32, error) {
 		return nil, err
 	}
 	defer w.Close()
+
+	// All of it is held at once, and is indexed by numbers of 32 bits elsewhere.
 	n, channels := w.Samples(), w.Channels()
 	if n == 0 || n > math.MaxInt32/int64(channels) {
 		return nil, fmt.Errorf("it has %d samples of %d channels", n, channels)
@@ -107,6 +109,8 @@ func (r *recordings) decode(ctx context.Context, i int) ([]float32, error) {
 	if err := w.Read(all, 0); err != nil {
 		return nil, err
 	}
+
+	// The first channel moves to the front; with one, nothing does.
 	for i := range int(n) {
 		all[i] = all[i*channels]
 	}

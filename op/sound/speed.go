@@ -42,6 +42,8 @@ func (s *Speed) Check(in sample.Schema) (sample.Schema, error) {
 	if len(s.Factors) == 0 || len(s.Factors) > 100 {
 		return nil, recipe.Wrong("factors", "has %d numbers: must have 1 to 100", len(s.Factors))
 	}
+
+	// Factors of more decimals would need filters of more phases than anybody hears.
 	for _, f := range s.Factors {
 		steps := f * sound.SpeedSteps
 		if !(f >= 0.1 && f <= 10) || math.Abs(steps-math.Round(steps)) > 1e-6 {

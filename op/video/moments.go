@@ -54,6 +54,8 @@ func linkMoments(w *core.Env, name string, t *core.Scope, on recipe.On, tell str
 // Run implements [core.Part].
 func (p *moments) Run(_ context.Context, it *record.Record, t *core.Tool) error {
 	v := it.Values
+
+	// The first clip says how many frames there are: all fields are changed by one draw.
 	first := v.Images[p.clips[0].At].Form()
 	frames := make([]int, first.Pictures())
 	for at := 0; at < len(frames); at += first.Frames {
