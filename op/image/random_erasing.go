@@ -9,7 +9,7 @@ import (
 var _ = Ops.Add(recipe.NewOp[RandomErasing]("random_erasing", recipe.Between,
 	"Erase a random rectangle of an image, as torchvision's 'RandomErasing'.").
 	Explained("", ".random_erasing(p=0.25)",
-		`.random_erasing(p=0.25, value="random").normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))`).
+		`.random_erasing(p=0.25, value="random")`).
 	Called("p, scale, ratio, value").
 	Replacing("RandomErasing(p, scale, ratio, value)").
 	Telling("erased", "x", "y", "width", "height", "noise"))

@@ -1995,7 +1995,7 @@ class Operations:
     ) -> Pipeline:
         """Carry out one of several steps on an image, as torchvision's `RandomChoice`.
 
-            .random_choice([lambda p: p.solarize(128), lambda p: p.equalize()], p=[1, 2])
+            .random_choice([lambda p: p.invert(), lambda p: p.equalize()], p=[1, 2])
 
         Args:
             steps: steps on an image, without names, failures or fields of their own; several are one by `random_apply`.
@@ -2034,7 +2034,7 @@ class Operations:
         """Erase a random rectangle of an image, as torchvision's `RandomErasing`.
 
             .random_erasing(p=0.25)
-            .random_erasing(p=0.25, value="random").normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+            .random_erasing(p=0.25, value="random")
 
         Args:
             p: the probability.
