@@ -183,8 +183,8 @@ func (p *crops) cut(to []byte, image record.Image, i int) {
 	}
 }
 
-// half returns the first pixel of a part in the middle that leaves so many: halves go to the
-// even number, as Python rounds.
+// half returns the first pixel of a part in the middle that leaves so many: halves go to
+// the even number, as Python rounds.
 func half(spare int) int { return int(math.RoundToEven(float64(spare) / 2)) }
 
 // Foresee implements [core.Part].

@@ -9,7 +9,7 @@ import (
 	"github.com/headrace/headrace/tensor"
 )
 
-// Parts have the pixels that the words top, left, middle and mirrored say, in each layout.
+// Parts have the pixels that top, left, middle and mirrored say, in each layout.
 func TestPartsOfAnImage(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	const height, width, channels, gap = 9, 13, 3, 5

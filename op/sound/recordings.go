@@ -16,9 +16,9 @@ import (
 	"github.com/headrace/headrace/store"
 )
 
-// mostHeld is how many bytes of decoded recordings a step keeps: an hour at 16 kHz. Others
-// are decoded again at each use. Tests set it.
-var mostHeld = int64(256 << 20)
+// mostHeld is how many bytes of decoded recordings a step keeps: an hour at 16 kHz.
+// Others are decoded again at each use.
+const mostHeld = int64(256 << 20)
 
 // mostRecording is how large the file of one may be.
 const mostRecording = 1 << 30

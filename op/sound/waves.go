@@ -85,7 +85,7 @@ func (w *waves) change(it *record.Record, samples int, run func(to, from []float
 	}
 	data := *v.Borrow(&w.env.Images, samples*channels*w.is.DType.Size())
 
-	// One channel at a time, as numbers side by side: so a step knows neither axes nor dtypes.
+	// One channel at a time, as numbers side by side: no step knows of axes and dtypes.
 	room := w.env.Images.Take(4 * (n + samples))
 	defer w.env.Images.Give(room)
 	from, to := floatsOf((*room)[:4*n]), floatsOf((*room)[4*n:])

@@ -197,8 +197,8 @@ func (s *spectra) sample(frame, i int) float64 {
 	return float64(s.wave[at]) * s.p.window[i]
 }
 
-// set notes a number of the transform. A silent frame has none: it would be the rounding of
-// the frame beside it.
+// set notes a number of the transform. A silent frame has none: it would be the
+// rounding of the frame beside it.
 func (s *spectrum) set(k int, v complex128, silent bool) {
 	if silent {
 		v = 0
