@@ -2,9 +2,29 @@ package media
 
 import "encoding/binary"
 
+// Mixer is a [Runner] that mixes images.
+type Mixer interface {
+	Runner
+	MixBytes(to, a, b []byte, w int)
+	MixFloats(to, a, b []float32, w int)
+}
+
 // MixBytes writes the mean of two rows of bytes, of which the first counts w of 256 and
-// the second the rest, rounded to the nearest, halves up.
-func MixBytes(to, a, b []byte, w int) {
+// the second the rest, rounded to the nearest, halves up. Their memory is not to's.
+func MixBytes(to, a, b []byte, w int) { mixer().MixBytes(to, a, b, w) }
+
+// MixFloats is MixBytes for numbers of single precision.
+func MixFloats(to, a, b []float32, w int) { mixer().MixFloats(to, a, b, w) }
+
+func mixer() Mixer {
+	if m, ok := CurrentRunner().(Mixer); ok {
+		return m
+	}
+	return GoRunner{}
+}
+
+// MixBytes implements [Mixer].
+func (GoRunner) MixBytes(to, a, b []byte, w int) {
 	const even = 0x00ff00ff00ff00ff // of eight bytes every second, with room for a product
 	const half = 0x0080008000800080
 	wa, wb := uint64(w), uint64(256-w)
@@ -20,8 +40,8 @@ func MixBytes(to, a, b []byte, w int) {
 	}
 }
 
-// MixFloats is MixBytes for numbers of single precision.
-func MixFloats(to, a, b []float32, w int) {
+// MixFloats implements [Mixer].
+func (GoRunner) MixFloats(to, a, b []float32, w int) {
 	of, rest := float32(w)/256, float32(256-w)/256
 	b = b[:len(a)]
 	for i, v := range a {

@@ -68,7 +68,8 @@ var spellings = map[string]spelling{
 	"image.Corners":    {hint: "Sequence[Sequence[float]]", turn: "[numbers_of(%[1]q, at) for at in %[1]s]"},
 	"image.Range":      {hint: "Range", turn: "numbers_of(%[1]q, %[1]s)"},
 	"recipe.Chain":     {hint: "Changes", turn: "self._changes(%[1]q, %[1]s)"},
-	"sound.Decibels":   {hint: "Range", turn: "numbers_of(%[1]q, %[1]s)"},
+	"sound.Range":      {hint: "Range", turn: "numbers_of(%[1]q, %[1]s)"},
+	"recipe.Path":      {hint: "str | PathLike[str]", turn: "absolute(%[1]q, %[1]s)", none: true},
 	"image.WholeRange": {hint: "int | tuple[int, int] | list[int]", turn: "integers(%[1]q, %[1]s)"},
 	"image.Paint": {hint: `int | Sequence[int] | Literal["random"]`,
 		turn: "%[1]s if isinstance(%[1]s, str) else integers(%[1]q, %[1]s)"},
@@ -141,7 +142,7 @@ func aliasOf(a recipe.Argument) string {
 
 // Spelt as a tuple, where a recipe has a list.
 var tuples = []string{
-	"recipe.Size", "[]recipe.Size", "*[2]float64", "*[3]int", "*image.Padding", "image.Range", "image.WholeRange", "sound.Decibels",
+	"recipe.Size", "[]recipe.Size", "*[2]float64", "*[3]int", "*image.Padding", "image.Range", "image.WholeRange", "sound.Range",
 }
 
 // parameter is an argument of a method.
@@ -208,8 +209,8 @@ func others() string {
 }
 
 // converters are what the methods may need of arguments.py.
-const converters = "at_least_one dtype_name integer integer_list integers lengths_of name_of names_of number_of numbers_for numbers_of" +
-	" option_text optional range_of seconds_of size_of start_of truth weights_of"
+const converters = "absolute at_least_one dtype_name integer integer_list integers lengths_of name_of names_of number_of" +
+	" numbers_for numbers_of option_text optional range_of seconds_of size_of start_of truth weights_of"
 
 const moduleForm = `"""The methods of pipelines whose arguments are those of a recipe.
 
@@ -226,6 +227,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from concurrent.futures import Executor
+    from os import PathLike
     from typing import Any, Literal
 
     from ._recipe.workers import Workers

@@ -63,7 +63,7 @@ var places = sync.OnceValue(func() map[string]string {
 	all = append(all, files+image+crop+`{"batch":{"size":2}},`,
 		files+image+`{"map":{"function":"m:f","gives":{"image":{"dtype":"uint8","shape":[null,null,3]},`+
 			`"boxes":{"dtype":"float32","shape":[null,4]},"labels":{"dtype":"int64","shape":[null]}}}},`)
-	all = append(all, files+`{"decode_audio":{"channels":1}},"log_mel",`,
+	all = append(all, files+`{"decode_video":{"frames":8,"to":"image"}},`, files+`{"decode_audio":{"channels":1}},"log_mel",`,
 		`{"files":{"pattern":"a","label":"parent"}},`+image+crop+`{"batch":{"size":2}},`)
 	for _, age := range []string{"float32", "int64"} {
 		all = append(all, files+`{"map":{"function":"m:f","gives":{"age":{"dtype":"`+age+`"},"price":{"dtype":"float32"}}}},`)

@@ -418,9 +418,11 @@ var arrows = []arrow{
 	{"op/sound", "internal/numbers", "what is filled has the dtype of its field"},
 	{"op/sound", "internal/record", "samples on their way"},
 	{"op/sound", "internal/scratch", "in memory that is used again"},
+	{"op/sound", "internal/source", "files that cannot be listed"},
 	{"op/sound", "internal/words", "what somebody probably meant"},
 	{"op/sound", "media/av", "the choice of a decoder"},
 	{"op/sound", "media/sound", "windows of recordings"},
+	{"op/sound", "media/sound/change", "noise, rooms and pitch"},
 	{"op/sound", "media/sound/mel", "spectrograms"},
 	{"op/sound", "media/sound/wav", "one line registers the format"},
 	{"op/sound", "op/core", "what all operations share"},
@@ -658,6 +660,10 @@ var arrows = []arrow{
 	{"media/sound/fast", "C", "resampling with SIMD"},
 	{"media/sound/fast", "golang.org/x/sys", "what the processor has"},
 	{"media/sound/fast", "media/sound", "whose kernel it is"},
+
+	{"media/sound/mel", "media/sound/fourier", "frames are transformed"},
+	{"media/sound/change", "media/sound/fourier", "echoes and frames are transformed"},
+	{"media/sound/change", "media/sound", "pitches are resampled"},
 
 	{"media/sound/wav", "media", "kinds of errors"},
 	{"media/sound/wav", "media/av/whole", "whether a file is whole"},

@@ -182,7 +182,7 @@ func TestFillAllocatesNothing(t *testing.T) {
 		&FillNaN{On{[]string{"f"}}, new(1.0)},
 		&Bucketize{On: On{[]string{"f", "n"}}, Boundaries: []float64{0, 1}},
 		&HashBuckets{On: On{[]string{"n", "text"}}, Buckets: new(int64(7))},
-		&OneHot{On{[]string{"n"}}, new(3)},
+		&OneHot{On{[]string{"n"}}, new(3), new(0.1)},
 		&Concat{Fields: []string{"f", "n"}, To: "x", DType: "float32"},
 	} {
 		all, err := s.columns(in, false)
@@ -235,7 +235,7 @@ func BenchmarkFill(b *testing.B) {
 		"log1p":        &Log1p{On{[]string{"f"}}},
 		"bucketize":    &Bucketize{On: On{[]string{"f"}}, Boundaries: []float64{0, 1, 2, 3, 4, 5, 6, 7}},
 		"hash_buckets": &HashBuckets{On: On{[]string{"n"}}, Buckets: new(int64(1000))},
-		"one_hot":      &OneHot{On{[]string{"n"}}, new(8)},
+		"one_hot":      &OneHot{On{[]string{"n"}}, new(8), new(float64)},
 		"concat":       &Concat{Fields: []string{"f", "n"}, To: "x", DType: "float32"},
 	} {
 		all, err := s.columns(in, false)

@@ -14,12 +14,14 @@ import (
 var _ = Ops.Add(recipe.NewOp[OneHot]("one_hot", recipe.Between,
 	"Turn a number of a class into an array with 1 in its place, float32.").Explained(`
 A number that is no class is a bad sample. Codes of a dictionary have as many classes as 'loader.schema' has names.`,
-	`.one_hot("weekday", 7)`).Called("fields, classes"))
+	`.one_hot("weekday", 7)`, `.one_hot("label", 1000, smoothing=0.1)`).Called("fields, classes"))
 
 // OneHot are the arguments of the operation one_hot.
 type OneHot struct {
 	On
 	Classes *int `json:"classes,omitempty" required:"true" min:"1" max:"1000000" example:"7" doc:"the number of classes, which are 0, 1, …"`
+
+	Smoothing *float64 `json:"smoothing,omitempty" min:"0" max:"1" default:"0" doc:"the share of 1 that all classes get alike"`
 }
 
 // Check implements [recipe.Args].
@@ -41,7 +43,7 @@ func (o *OneHot) columns(in sample.Schema, batches bool) ([]Column, error) {
 		if err := whole(t); err != nil {
 			return made{}, err
 		}
-		return made{tensor.Float32, *o.Classes, oneHot(t.DType, *o.Classes)}, nil
+		return made{tensor.Float32, *o.Classes, oneHot(t.DType, *o.Classes, *o.Smoothing)}, nil
 	})
 }
 
@@ -56,10 +58,17 @@ func whole(t sample.Type) error {
 	return nil
 }
 
-func oneHot(d tensor.DType, classes int) fill {
+func oneHot(d tensor.DType, classes int, smoothing float64) fill {
+	off, rest := float32(smoothing/float64(classes)), float32(1-smoothing)
 	return func(to []byte, from []Values) *Bad {
-		clear(to)
 		dst, data := numbersOf[float32](to), from[0].Data
+		if smoothing == 0 {
+			clear(to)
+		} else {
+			for i := range dst {
+				dst[i] = off
+			}
+		}
 		b := buffers.Get().(*buffer)
 		defer buffers.Put(b)
 		for at, n := 0, len(data)/d.Size(); at < n; at += atOnce {
@@ -73,7 +82,7 @@ func oneHot(d tensor.DType, classes int) fill {
 					}
 					return &Bad{Line: at + i, Err: fmt.Errorf("is %s: one_hot has the classes 0 to %d", text, classes-1)}
 				}
-				dst[(at+i)*classes+int(class)] = 1
+				dst[(at+i)*classes+int(class)] = rest + off
 			}
 		}
 		return nil

@@ -51,6 +51,7 @@ type CutMix struct {
 type Mixing struct {
 	Classes   *int     `json:"classes,omitempty" min:"1" max:"1000000" example:"1000"`
 	P         *float64 `json:"p,omitempty" min:"0" max:"1" default:"1" doc:"the probability with which a batch is mixed"`
+	Group     *int     `json:"group,omitempty" min:"1" max:"1000000" example:"32"`
 	Smoothing *float64 `json:"smoothing,omitempty" min:"0" max:"1" default:"0" doc:"the share of a label that all classes get alike"`
 	Image     string   `json:"image,omitempty" default:"image" doc:"the images, uint8 or float32"`
 	Label     string   `json:"label,omitempty" default:"label" doc:"whole numbers of classes, or float32 with a number for each class"`
@@ -59,7 +60,11 @@ type Mixing struct {
 
 // Docs implements [argument.Documented].
 func (Mixing) Docs() map[string]string {
-	return map[string]string{"classes": "the number of classes, if labels are whole numbers"}
+	return map[string]string{
+		"classes": "the number of classes, if labels are whole numbers",
+		"group": "so many rows after each other are mixed among themselves, by draws of their own; by default all rows of a batch. " +
+			"With 'batch(global_size=…)' a number that divides the rows of each rank mixes alike on any number of ranks",
+	}
 }
 
 // Check implements [recipe.Args].
@@ -175,27 +180,62 @@ func (p *mixer) Run(_ context.Context, it *record.Record, t *core.Tool) error {
 		return err
 	}
 
-	// Of a batch of one there is no partner.
-	told := map[string]any{"share": 1.0}
-	if d := (draws{t.Chance, p.id, 0}); rows > 1 && d.next() < *p.args.P {
-		cut := p.cutmix > 0 && (p.mixup == 0 || d.next() < 0.5)
-		share := 0.0
-		if cut {
-			share = p.cut(v, rows, d.beta(p.cutmix), &d, told)
-		} else {
-			w := int(math.RoundToEven(256 * d.beta(p.mixup)))
-			p.mix(v, rows, w)
-			share = float64(w) / 256
+	is := v.Arrays[p.image.At]
+	to := *v.Borrow(&p.env.Images, len(is.Data)) // another field may have the memory of the images
+	group := rows
+	if p.args.Group != nil {
+		group = *p.args.Group
+	}
+	size := len(is.Data) / max(rows, 1)
+	for from := 0; from < rows; from += group {
+		until := min(from+group, rows)
+		chance := t.Chance
+		if from > 0 {
+			chance = p.env.RandomKey(it.Row(from))
 		}
-		told["share"] = share
-		p.mixTargets(targets, rows, float32(share))
+		told := p.mixGroup(to[from*size:until*size], is.Data[from*size:until*size],
+			targets[from*p.classes:until*p.classes], until-from, chance)
+		if p.env.Ledger {
+			p.tell(it, from, until, told)
+		}
 	}
-	if p.env.Ledger {
-		it.Drew(p.name, told)
-	}
+	v.Arrays[p.image.At] = record.Array{Shape: is.Shape, Data: to}
 	p.env.Settle(it)
 	it.Account()
 	return nil
+}
+
+// tell notes the draws for some rows of a batch.
+func (p *mixer) tell(it *record.Record, from, until int, told map[string]any) {
+	if p.args.Group == nil || len(it.Members) < until {
+		it.Drew(p.name, told)
+		return
+	}
+	for _, row := range it.Members[from:until] {
+		row.Drew(p.name, told)
+	}
+}
+
+// mixGroup mixes rows among themselves, and returns its draws.
+func (p *mixer) mixGroup(to, images []byte, targets []float32, rows int, chance order.Key) map[string]any {
+	told := map[string]any{"share": 1.0}
+	d := draws{chance, p.id, 0}
+	if rows == 1 || d.next() >= *p.args.P { // of one there is no partner
+		copy(to, images)
+		return told
+	}
+	cut := p.cutmix > 0 && (p.mixup == 0 || d.next() < 0.5)
+	share := 0.0
+	if cut {
+		share = p.cut(to, images, rows, d.beta(p.cutmix), &d, told)
+	} else {
+		w := int(math.RoundToEven(256 * d.beta(p.mixup)))
+		p.mix(to, images, rows, w)
+		share = float64(w) / 256
+	}
+	told["share"] = share
+	p.mixTargets(targets, rows, float32(share))
+	return told
 }
 
 // targets makes numbers for each class of the labels.
@@ -249,24 +289,21 @@ func (p *mixer) mixTargets(all []float32, rows int, share float32) {
 }
 
 // mix mixes all images.
-func (p *mixer) mix(v *record.Values, rows, w int) {
-	is := v.Arrays[p.image.At]
-	size := len(is.Data) / rows
-	to := *v.Borrow(&p.env.Images, len(is.Data))
+func (p *mixer) mix(to, images []byte, rows, w int) {
+	size := len(images) / rows
 	for i := range rows {
-		a, b := is.Data[i*size:][:size], is.Data[(i+rows-1)%rows*size:][:size]
+		row, own, before := to[i*size:][:size], images[i*size:][:size], images[(i+rows-1)%rows*size:][:size]
 		if p.bytes {
-			media.MixBytes(to[i*size:][:size], a, b, w)
+			media.MixBytes(row, own, before, w)
 		} else {
-			media.MixFloats(floatsOf(to[i*size:][:size]), floatsOf(a), floatsOf(b), w)
+			media.MixFloats(floatsOf(row), floatsOf(own), floatsOf(before), w)
 		}
 	}
-	v.Arrays[p.image.At] = record.Array{Shape: is.Shape, Data: to}
 }
 
 // cut lays a rectangle of the row before over each image, and returns the share that it
 // keeps.
-func (p *mixer) cut(v *record.Values, rows int, share float64, d *draws, told map[string]any) float64 {
+func (p *mixer) cut(to, images []byte, rows int, share float64, d *draws, told map[string]any) float64 {
 	height, width, pixel := p.row[0], p.row[1], p.row[2]
 	planes := 1
 	if p.planar {
@@ -278,19 +315,13 @@ func (p *mixer) cut(v *record.Values, rows int, share float64, d *draws, told ma
 	x0, x1, y0, y1 := max(x-dx, 0), min(x+dx, width), max(y-dy, 0), min(y+dy, height)
 	told["x"], told["y"], told["width"], told["height"] = x0, y0, x1-x0, y1-y0
 
-	is := v.Arrays[p.image.At]
-	size := len(is.Data) / rows
+	size := len(images) / rows
 	if !p.bytes {
 		pixel *= 4
 	}
-	is.Data = p.env.Copied(v, is.Data) // another field may have the same memory
-	v.Arrays[p.image.At] = is
-	last := append([]byte(nil), is.Data[(rows-1)*size:]...)
-	for i := rows - 1; i >= 0; i-- {
-		before, row := last, is.Data[i*size:][:size]
-		if i > 0 {
-			before = is.Data[(i-1)*size:][:size]
-		}
+	copy(to, images)
+	for i := range rows {
+		row, before := to[i*size:][:size], images[(i+rows-1)%rows*size:][:size]
 		for plane := range planes {
 			for y := y0; y < y1; y++ {
 				at := ((plane*height+y)*width + x0) * pixel

@@ -8,7 +8,7 @@ import (
 
 var _ = Ops.Add(recipe.NewOp[RandomChoice]("random_choice", recipe.Between,
 	"Carry out one of several steps on an image, as torchvision's 'RandomChoice'.").
-	Explained("", ".random_choice([lambda p: p.solarize(128), lambda p: p.equalize()], p=[1, 2])").
+	Explained("", ".random_choice([lambda p: p.invert(), lambda p: p.equalize()], p=[1, 2])").
 	Called("steps, p").
 	Telling("steps"))
 

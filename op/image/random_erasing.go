@@ -8,7 +8,8 @@ import (
 
 var _ = Ops.Add(recipe.NewOp[RandomErasing]("random_erasing", recipe.Between,
 	"Erase a random rectangle of an image, as torchvision's 'RandomErasing'.").
-	Explained("", ".random_erasing(p=0.25)", `.random_erasing(p=0.25, value="random").normalize("imagenet")`).
+	Explained("", ".random_erasing(p=0.25)",
+		`.random_erasing(p=0.25, value="random")`).
 	Called("p, scale, ratio, value").
 	Replacing("RandomErasing(p, scale, ratio, value)").
 	Telling("erased", "x", "y", "width", "height", "noise"))

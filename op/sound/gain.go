@@ -3,12 +3,10 @@ package sound
 import (
 	"context"
 	"math"
-	"unsafe"
 
 	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/jsonschema"
 	"github.com/headrace/headrace/internal/record"
-	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/order"
 	"github.com/headrace/headrace/recipe"
@@ -26,8 +24,8 @@ Samples of int16 stay within their range; float32 may go beyond 1.`,
 
 // Gain are the arguments of the operation gain.
 type Gain struct {
-	DB    Decibels `json:"db,omitempty" required:"true" example:"[-6, 6]"`
-	Field string   `json:"field,omitempty" default:"audio" doc:"the samples, float32 or int16"`
+	DB    Range  `json:"db,omitempty" required:"true" example:"[-6, 6]"`
+	Field string `json:"field,omitempty" default:"audio" doc:"the samples, float32 or int16"`
 }
 
 // Docs implements [argument.Documented].
@@ -35,21 +33,21 @@ func (*Gain) Docs() map[string]string {
 	return map[string]string{"db": "decibels, of amplitude: one number, or [least, greatest], between which it is drawn evenly"}
 }
 
-// Decibels are a number, or two between which one is drawn; in JSON a number or a list of
+// Range is a number, or two between which one is drawn; in JSON a number or a list of
 // two.
-type Decibels []float64
+type Range []float64
 
 // Takes implements [recipe.Taker].
-func (d *Decibels) Takes() string { return "a number, or [least, greatest]" }
+func (d *Range) Takes() string { return "a number, or [least, greatest]" }
 
 // JSONSchema implements [recipe.Schemer].
-func (Decibels) JSONSchema() map[string]any { return jsonschema.OneOrList("number", nil, 2) }
+func (Range) JSONSchema() map[string]any { return jsonschema.OneOrList("number", nil, 2) }
 
 // MarshalJSON writes a number or a list.
-func (d Decibels) MarshalJSON() ([]byte, error) { return argument.MarshalNumbers(d...), nil }
+func (d Range) MarshalJSON() ([]byte, error) { return argument.MarshalNumbers(d...), nil }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
-func (d *Decibels) UnmarshalJSON(b []byte) error {
+func (d *Range) UnmarshalJSON(b []byte) error {
 	n, err := argument.UnmarshalNumbers[float64](b, d.Takes(), 2)
 	if err == nil {
 		*d = n
@@ -65,26 +63,29 @@ func (g *Gain) Check(in sample.Schema) (sample.Schema, error) {
 	if err := argument.CheckTags(g); err != nil {
 		return nil, err
 	}
-	d := g.DB
+	if err := g.DB.check("db"); err != nil {
+		return nil, err
+	}
+	_, err := checkWaves(in, g.Field)
+	return in, err
+}
+
+// check checks decibels.
+func (d Range) check(name string) error { return d.checkWithin(name, mostDecibels) }
+
+func (d Range) checkWithin(name string, most float64) error {
+	if len(d) == 1 || len(d) == 2 {
+		if first, last := d[0], d[len(d)-1]; first >= -most && first <= last && last <= most {
+			return nil
+		}
+	}
+	return recipe.Wrong(name, "is %s: must be from %v to %v, or two rising numbers of these", argument.Written(d), -most, most)
+}
+
+// draw draws a number, evenly.
+func (d Range) draw(chance order.Key, id uint64, draw uint32) float64 {
 	least, most := d[0], d[len(d)-1]
-	rises := least >= -mostDecibels && least <= most && most <= mostDecibels
-	if len(d) > 2 || !rises {
-		return nil, recipe.Wrong("db", "is %s: must be from %d to %d, or two rising numbers of these",
-			argument.Written(d), -mostDecibels, mostDecibels)
-	}
-	at := in.Find(g.Field)
-	if at < 0 {
-		return nil, recipe.Wrong("field", "is %q: the samples have the fields %s", g.Field, words.List(in.Names()))
-	}
-	t := in[at].Type
-	sounds := t.DType == tensor.Float32 || t.DType == tensor.Int16
-	axes := len(t.Shape)
-	shaped := t.Kind == sample.Tensor && t.Axes == "" && (axes == 1 || axes == 2)
-	if !shaped || !sounds {
-		return nil, recipe.Wrong("field", "is %q, which is %v: must be samples, float32 or int16; put decode_audio before it",
-			g.Field, t)
-	}
-	return in, nil
+	return least + float64((most-least)*chance.Float64(id, draw))
 }
 
 // Traits implements [recipe.Traited].
@@ -107,8 +108,7 @@ func (g *Gain) Link(w *core.Env, name string, t *core.Scope) (core.Part, error) 
 
 // Run implements [core.Part].
 func (p *louder) Run(_ context.Context, it *record.Record, t *core.Tool) error {
-	least, most := p.args.DB[0], p.args.DB[len(p.args.DB)-1]
-	db := least + float64((most-least)*t.Chance.Float64(p.id, 0))
+	db := p.args.DB.draw(t.Chance, p.id, 0)
 	factor := float32(math.Pow(10, db/20))
 	v := it.Values
 	is := v.Arrays[p.at.At]
@@ -119,7 +119,7 @@ func (p *louder) Run(_ context.Context, it *record.Record, t *core.Tool) error {
 			floatsOf(is.Data)[i] = s * factor
 		}
 	} else {
-		all := unsafe.Slice((*int16)(unsafe.Pointer(unsafe.SliceData(is.Data))), len(is.Data)/2)
+		all := int16sOf(is.Data)
 		for i, s := range all {
 			all[i] = int16(min(max(math.RoundToEven(float64(float32(s)*factor)), math.MinInt16), math.MaxInt16))
 		}

@@ -9,6 +9,8 @@ from torchvision.transforms import v2
 
 import headrace as hr
 
+pytestmark = pytest.mark.usefixtures("one_engine")
+
 RNG = np.random.default_rng(6)
 IMAGES = RNG.integers(0, 256, (40, 12, 18, 3), np.uint8)
 LABELS = RNG.integers(0, 5, 40)
@@ -95,6 +97,73 @@ def test_the_same_whoever_works():
         for a, b in zip(one, other, strict=True):
             assert np.array_equal(a["image"], b["image"])
             assert np.array_equal(a["label"], b["label"])
+
+
+def mixed(**more):
+    return source().shuffle().batch(global_size=8, drop_last=True).mixup(0.4, classes=5, cutmix=1.0, **more)
+
+
+def on(world, made=None, states=None, steps=None):
+    """The global batches that so many ranks make, and the states of the ranks after some steps."""
+    all, after = [], []
+    for rank in range(world):
+        with (made or mixed(group=2)).loader(epochs=1, rank=rank, world_size=world) as loader:
+            if states:
+                loader.load_state_dict(states)
+            mine = []
+            for batch in loader:
+                mine.append({name: np.array(batch[name]) for name in ("image", "label")})
+                if len(mine) == steps:
+                    break
+            all.append(mine)
+            after.append(loader.state_dict())
+    return [{name: np.concatenate([b[name] for b in parts]) for name in ("image", "label")} for parts in zip(*all, strict=True)], after
+
+
+def equal(a, b):
+    return len(a) == len(b) and all(np.array_equal(x[name], y[name]) for x, y in zip(a, b, strict=True) for name in x)
+
+
+@pytest.mark.parametrize(("group", "cuts"), [(None, [3]), (2, range(1, 5))])
+def test_a_state_cut_anywhere(group, cuts):
+    made = mixed(group=group)
+    whole, _ = on(1, made)
+    for steps in cuts:
+        first, (state,) = on(1, made, steps=steps)
+        rest, _ = on(1, made, states=[state])
+        assert equal(first + rest, whole)
+
+
+def test_groups_are_mixed_alike_on_any_number_of_ranks():
+    whole, _ = on(1)
+    assert equal(on(2)[0], whole)
+    assert equal(on(4)[0], whole)
+    first, states = on(2, steps=2)
+    rest, _ = on(4, states=states)
+    assert equal(first + rest, whole)
+
+
+def test_groups_are_batches_of_their_own():
+    own = batches(source().batch(8))
+    for batch, got in zip(own, batches(source().batch(8).mixup(0.8, classes=5, group=3)), strict=True):
+        labels = np.eye(5, dtype=np.float32)[batch["label"]]
+        for rows in (slice(0, 3), slice(3, 6), slice(6, 8)):
+            a, b = batch["image"][rows].astype(float), np.roll(batch["image"][rows], 1, axis=0).astype(float)
+            share = ((got["image"][rows] - b) * (a - b)).sum() / ((a - b) ** 2).sum()
+            assert np.abs(share * a + (1 - share) * b - got["image"][rows]).max() < 1
+            assert np.allclose(got["label"][rows], share * labels[rows] + (1 - share) * np.roll(labels[rows], 1, axis=0), atol=0.01)
+
+
+def test_replay_tells_the_draws_of_each_group():
+    made = source().batch(8).mixup(0.8, classes=5, group=4)
+    with made.loader(epochs=1) as loader:
+        state, first = loader.state_dict(), next(iter(loader))
+        got = {name: np.array(first[name]) for name in ("image", "label")}
+    looked_at = hr.replay(made, state, batch=0)
+    assert np.array_equal(looked_at.batch["image"], got["image"])
+    shares = [row["draws"][-1]["values"]["share"] for row in looked_at.rows]
+    assert shares == [shares[0]] * 4 + [shares[4]] * 4
+    assert shares[0] != shares[4]
 
 
 @pytest.mark.parametrize(

@@ -379,7 +379,8 @@ def fitting(r, p, name):
     tries = [args, {arg: said["properties"][arg].get("examples", [given])[0] for arg, given in args.items()}]
     tries += [dict(list(tries[1].items())[:n]) for n in reversed(range(len(args)))]
     for args in tries:
-        for before in (p, p.decode_audio(16000, "mono"), p.decode_npy("int32"), p.decode_audio(16000, "mono").log_mel()):
+        audio = p.decode_audio(16000, "mono")
+        for before in (p, audio, p.decode_npy("int32"), audio.log_mel(), p.decode_image(), p.decode_video(8)):
             with contextlib.suppress(hr.RecipeError, TypeError):
                 made = getattr(before, name)(**args)
                 made.recipe()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"sync"
+
+	"github.com/headrace/headrace/media/sound/fourier"
 )
 
 // Plan makes spectrograms of one spec. Any number of goroutines may use it.
@@ -11,7 +13,7 @@ type Plan struct {
 	Spec
 	window []float64
 	bands  []band
-	fft    *fft
+	fft    *fourier.Plan
 	rooms  sync.Pool // of *room
 }
 
@@ -25,7 +27,7 @@ func NewPlan(s Spec) (*Plan, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	p := &Plan{Spec: s, window: make([]float64, s.Window), bands: s.bands(), fft: newFFT(s.FFT)}
+	p := &Plan{Spec: s, window: make([]float64, s.Window), bands: s.bands(), fft: fourier.New(s.FFT)}
 	for i := range p.window {
 		if s.kaldi { // Povey's: Hann's, symmetric, to the power of 0.85
 			p.window[i] = math.Pow(0.5-0.5*math.Cos(2*math.Pi*float64(i)/float64(s.Window-1)), 0.85)
@@ -78,7 +80,7 @@ func (p *Plan) powers(r *room, samples []float32, frame, count int) {
 	if count == 2 {
 		p.frame(r.x, samples, frame+1, true)
 	}
-	x, n := p.fft.run(r.x, r.y), p.FFT
+	x, n := p.fft.Run(r.x, r.y), p.FFT
 	for k := range r.powers[0] {
 		a, b := x[k], x[(n-k)%n]
 		// The transform of what is real is its own mirror image: that tells them apart.

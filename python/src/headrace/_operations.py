@@ -6,6 +6,7 @@ Made of the descriptions of operations, in Go, by `go test ./recipe -run Methods
 from __future__ import annotations
 
 from ._recipe.arguments import (
+    absolute,
     at_least_one,
     dtype_name,
     integer,
@@ -32,6 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from concurrent.futures import Executor
+    from os import PathLike
     from typing import Any, Literal
 
     from ._recipe.workers import Workers
@@ -241,6 +243,42 @@ class Operations:
         }
         return self._with("decode_npy", args)
 
+    def add_noise(
+        self,
+        noises: str | PathLike[str],
+        snr: Range,
+        *,
+        p: float | None = None,
+        rate: int | None = None,
+        layout: Literal["TC", "CT"] | None = None,
+        field: str | None = None,
+    ) -> Pipeline:
+        """Add a random stretch of a random recording of noise, as torchaudio's `AddNoise`.
+
+            .add_noise("noises/*.wav", snr=(5, 20), p=0.5)
+
+        Noise is the mean of its channels, at the rate of the samples. What is too short is repeated. The ratio is that of the energies of
+        each channel and the stretch; silence, of either, adds nothing. Up to 256 MiB of decoded noise stay in memory, the rest is decoded
+        again at each use. A state does not tell whether the files are the same.
+
+        Args:
+            noises: files of noise, as for `files`: a folder, a file or a pattern; each is as likely.
+            snr: decibels that the noise is weaker than the samples: one number, or (least, greatest), between which it is drawn evenly.
+            p: the probability with which a recording gets noise, by default 1.
+            rate: samples per second, to which the files are brought; by default as `decode_audio(rate=…)` says.
+            layout: the axes of samples that have two: `"TC"`, the default, or `"CT"`.
+            field: the samples, float32 or int16; by default `"audio"`.
+        """
+        args = {
+            "noises": absolute("noises", noises),
+            "snr": numbers_of("snr", snr),
+            "p": None if p is None else number_of("p", p),
+            "rate": optional("rate", rate),
+            "layout": layout,
+            "field": field,
+        }
+        return self._with("add_noise", args)
+
     def decode_audio(
         self,
         rate: int | None = None,
@@ -385,6 +423,71 @@ class Operations:
         }
         return self._with("log_mel", args)
 
+    def pitch(
+        self,
+        semitones: Range,
+        *,
+        p: float | None = None,
+        n_fft: int | None = None,
+        layout: Literal["TC", "CT"] | None = None,
+        field: str | None = None,
+    ) -> Pipeline:
+        """Make a recording higher or lower by a random number of semitones, as torchaudio's `PitchShift`.
+
+            .pitch((-3, 3), p=0.5)
+
+        It stays as long as it is. A phase vocoder blurs what is sudden. `speed` costs a twentieth, and changes the length as well.
+
+        Args:
+            semitones: one number, or (least, greatest), between which it is drawn evenly, from -24 to 24; rounded so that frequencies
+                become a multiple of 1/240 of what they are.
+            p: the probability with which a recording is changed, by default 1.
+            n_fft: length of a frame, in samples; a multiple of 4; by default 512.
+            layout: the axes of samples that have two: `"TC"`, the default, or `"CT"`.
+            field: the samples, float32 or int16; by default `"audio"`.
+        """
+        args = {
+            "semitones": numbers_of("semitones", semitones),
+            "p": None if p is None else number_of("p", p),
+            "n_fft": optional("n_fft", n_fft),
+            "layout": layout,
+            "field": field,
+        }
+        return self._with("pitch", args)
+
+    def reverb(
+        self,
+        impulses: str | PathLike[str],
+        *,
+        p: float | None = None,
+        rate: int | None = None,
+        layout: Literal["TC", "CT"] | None = None,
+        field: str | None = None,
+    ) -> Pipeline:
+        """Have a recording heard as in a room, by convolving it with a random one of some impulse responses.
+
+            .reverb("rirs", p=0.3)
+
+        Of an impulse response with several channels the first is taken, at the rate of the samples, and scaled to an energy of 1. The
+        recording stays as long as it is, and where it is: it begins with the loudest sample of the response, and the echo after its end is
+        cut off. A silent response changes nothing. Decoded responses stay in memory as in `add_noise`.
+
+        Args:
+            impulses: files of impulse responses, as for `files`: a folder, a file or a pattern; each is as likely.
+            p: the probability with which a recording is changed, by default 1.
+            rate: samples per second, to which the files are brought; by default as `decode_audio(rate=…)` says.
+            layout: the axes of samples that have two: `"TC"`, the default, or `"CT"`.
+            field: the samples, float32 or int16; by default `"audio"`.
+        """
+        args = {
+            "impulses": absolute("impulses", impulses),
+            "p": None if p is None else number_of("p", p),
+            "rate": optional("rate", rate),
+            "layout": layout,
+            "field": field,
+        }
+        return self._with("reverb", args)
+
     def spec_augment(
         self,
         time: int,
@@ -424,6 +527,21 @@ class Operations:
             "field": field,
         }
         return self._with("spec_augment", args)
+
+    def speed(self, factors: Sequence[float], *, layout: Literal["TC", "CT"] | None = None, field: str | None = None) -> Pipeline:
+        """Make a recording faster by a random one of some factors, as torchaudio's `SpeedPerturbation`: shorter and higher.
+
+            .speed([0.9, 1.0, 1.1])
+
+        At 1.1 a recording of 1000 samples has 910. The rate stays what it was. Without windows lengths differ then: `bucket_batch` and
+        `pack` take such samples.
+
+        Args:
+            factors: from 0.1 to 10, to three decimals; each recording gets one of them, evenly.
+            layout: the axes of samples that have two: `"TC"`, the default, or `"CT"`.
+            field: the samples, float32 or int16; by default `"audio"`.
+        """
+        return self._with("speed", {"factors": numbers_of("factors", factors), "layout": layout, "field": field})
 
     def decode_video(
         self,
@@ -546,6 +664,44 @@ class Operations:
             "to": to,
         }
         return self._with("decode_video", args)
+
+    def frame_drop(self, p: float = 0.1, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Drop frames of a clip at random: the one before stays in their place, as a video that stutters.
+
+            .decode_video(16, fps=8).frame_drop(0.2)
+
+        A clip stays as long as it is. Its first frame is never dropped.
+
+        Args:
+            p: the probability with which a frame is dropped.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "p": number_of("p", p),
+            "field": field,
+            "fields": None if fields is None else names_of("frame_drop", (fields,)),
+        }
+        return self._with("frame_drop", args)
+
+    def temporal_jitter(self, frames: int, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Have frames of a clip come a little earlier or later: in place of each there is a random one near it.
+
+            .decode_video(16, fps=8).temporal_jitter(2)
+
+        Time never runs backwards: the frames that were drawn are put in order. A clip stays as long as it is.
+
+        Args:
+            frames: how many frames earlier or later, at most.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "frames": integer("frames", frames),
+            "field": field,
+            "fields": None if fields is None else names_of("temporal_jitter", (fields,)),
+        }
+        return self._with("temporal_jitter", args)
 
     def video_clips(
         self,
@@ -996,18 +1152,25 @@ class Operations:
         }
         return self._with("hash_buckets", args)
 
-    def one_hot(self, fields: Some, classes: int) -> Pipeline:
+    def one_hot(self, fields: Some, classes: int, *, smoothing: float | None = None) -> Pipeline:
         """Turn a number of a class into an array with 1 in its place, float32.
 
             .one_hot("weekday", 7)
+            .one_hot("label", 1000, smoothing=0.1)
 
         A number that is no class is a bad sample. Codes of a dictionary have as many classes as `loader.schema` has names.
 
         Args:
             fields: a field, or several.
             classes: the number of classes, which are 0, 1, ….
+            smoothing: the share of 1 that all classes get alike, by default 0.
         """
-        return self._with("one_hot", {"fields": names_of("one_hot", (fields,)), "classes": integer("classes", classes)})
+        args = {
+            "fields": names_of("one_hot", (fields,)),
+            "classes": integer("classes", classes),
+            "smoothing": None if smoothing is None else number_of("smoothing", smoothing),
+        }
+        return self._with("one_hot", args)
 
     def concat(self, fields: Some, to: str, *, dtype: Any = None) -> Pipeline:
         """Put fields side by side into one array: after `batch`, a matrix.
@@ -1390,6 +1553,7 @@ class Operations:
         classes: int | None = None,
         *,
         p: float | None = None,
+        group: int | None = None,
         smoothing: float | None = None,
         image: str | None = None,
         label: str | None = None,
@@ -1405,6 +1569,8 @@ class Operations:
             alpha: of the distribution of the share that an image keeps.
             classes: the number of classes, if labels are whole numbers.
             p: the probability with which a batch is mixed, by default 1.
+            group: so many rows after each other are mixed among themselves, by draws of their own; by default all rows of a batch. With
+                `batch(global_size=…)` a number that divides the rows of each rank mixes alike on any number of ranks.
             smoothing: the share of a label that all classes get alike, by default 0.
             image: the images, uint8 or float32; by default `"image"`.
             label: whole numbers of classes, or float32 with a number for each class; by default `"label"`.
@@ -1414,6 +1580,7 @@ class Operations:
             "alpha": number_of("alpha", alpha),
             "classes": optional("classes", classes),
             "p": None if p is None else number_of("p", p),
+            "group": optional("group", group),
             "smoothing": None if smoothing is None else number_of("smoothing", smoothing),
             "image": image,
             "label": label,
@@ -1491,6 +1658,20 @@ class Operations:
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
         return self._image("equalize", field, fields, {})
+
+    def five_crop(self, size: Size, *, field: str | None = None) -> Pipeline:
+        """Cut the four corners and the middle out of an image, for a test by several crops: [5, height, width, channels].
+
+            .resize(256).five_crop(224).batch(32)
+
+        The field becomes an array, so steps on images come before. The order is top left, top right, bottom left, bottom right, middle. A
+        smaller image is a bad sample.
+
+        Args:
+            size: (height, width), or one number for both.
+            field: the image, if samples have several.
+        """
+        return self._with("five_crop", {"size": size_of(size), "field": field})
 
     def gaussian_blur(
         self,
@@ -1593,6 +1774,7 @@ class Operations:
         classes: int | None = None,
         *,
         p: float | None = None,
+        group: int | None = None,
         smoothing: float | None = None,
         image: str | None = None,
         label: str | None = None,
@@ -1611,6 +1793,8 @@ class Operations:
             alpha: of the distribution of the share that an image keeps.
             classes: the number of classes, if labels are whole numbers.
             p: the probability with which a batch is mixed, by default 1.
+            group: so many rows after each other are mixed among themselves, by draws of their own; by default all rows of a batch. With
+                `batch(global_size=…)` a number that divides the rows of each rank mixes alike on any number of ranks.
             smoothing: the share of a label that all classes get alike, by default 0.
             image: the images, uint8 or float32; by default `"image"`.
             label: whole numbers of classes, or float32 with a number for each class; by default `"label"`.
@@ -1621,6 +1805,7 @@ class Operations:
             "alpha": number_of("alpha", alpha),
             "classes": optional("classes", classes),
             "p": None if p is None else number_of("p", p),
+            "group": optional("group", group),
             "smoothing": None if smoothing is None else number_of("smoothing", smoothing),
             "image": image,
             "label": label,
@@ -1810,7 +1995,7 @@ class Operations:
     ) -> Pipeline:
         """Carry out one of several steps on an image, as torchvision's `RandomChoice`.
 
-            .random_choice([lambda p: p.solarize(128), lambda p: p.equalize()], p=[1, 2])
+            .random_choice([lambda p: p.invert(), lambda p: p.equalize()], p=[1, 2])
 
         Args:
             steps: steps on an image, without names, failures or fields of their own; several are one by `random_apply`.
@@ -1849,7 +2034,7 @@ class Operations:
         """Erase a random rectangle of an image, as torchvision's `RandomErasing`.
 
             .random_erasing(p=0.25)
-            .random_erasing(p=0.25, value="random").normalize("imagenet")
+            .random_erasing(p=0.25, value="random")
 
         Args:
             p: the probability.
@@ -2223,6 +2408,20 @@ class Operations:
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
         return self._image("solarize", field, fields, {"threshold": number_of("threshold", threshold)})
+
+    def ten_crop(self, size: Size, *, vertical_flip: bool | None = None, field: str | None = None) -> Pipeline:
+        """Cut five parts out of an image as `five_crop` does, and then out of its mirror image: [10, height, width, channels].
+
+            .resize(256).ten_crop(224).batch(32)
+
+        The field becomes an array, so steps on images come before.
+
+        Args:
+            size: (height, width), or one number for both.
+            vertical_flip: the mirror image is upside down, not left to right; by default False.
+            field: the image, if samples have several.
+        """
+        return self._with("ten_crop", {"size": size_of(size), "vertical_flip": vertical_flip, "field": field})
 
     def trivial_augment(
         self,

@@ -80,6 +80,7 @@ INSTEAD = {
     "autocontrast": ".autocontrast()",
     "ElasticTransform": ".elastic(alpha, sigma)",
     "equalize": ".equalize()",
+    "FiveCrop": ".five_crop(size)",
     "GaussianBlur": ".gaussian_blur(kernel_size, sigma)",
     "GaussianNoise": ".gaussian_noise(sigma=sigma)",
     "invert": ".invert()",
@@ -106,6 +107,7 @@ INSTEAD = {
     "SanitizeBoundingBoxes": ".sanitize_boxes(min_size, min_area)",
     "ScaleJitter": ".scale_jitter((width, height), scale_range)",
     "solarize": ".solarize(threshold)",
+    "TenCrop": ".ten_crop(size)",
     "TrivialAugmentWide": ".trivial_augment()",
     "Normalize": ".normalize(mean, std)",
 }

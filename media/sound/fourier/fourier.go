@@ -1,10 +1,12 @@
-package mel
+// Package fourier transforms complex numbers of any count, in one order of sums, so that
+// results are the same on every machine.
+package fourier
 
 import "math"
 
-// fft is a plan for transforms of one length, after Stockham: each pass takes out a
+// Plan is a plan for transforms of one length, after Stockham: each pass takes out a
 // factor, and results come in their order.
-type fft struct {
+type Plan struct {
 	n      int
 	passes []pass
 }
@@ -15,8 +17,9 @@ type pass struct {
 	roots         []complex128 // of the radix
 }
 
-func newFFT(n int) *fft {
-	f := &fft{n: n}
+// New plans transforms of n numbers.
+func New(n int) *Plan {
+	f := &Plan{n: n}
 	left, stride := n, 1
 	for left > 1 {
 		radix := smallest(left)
@@ -61,8 +64,8 @@ func times(a, b complex128) complex128 {
 	return complex(float64(real(a)*real(b))-float64(imag(a)*imag(b)), float64(real(a)*imag(b))+float64(imag(a)*real(b)))
 }
 
-// run transforms x, and returns the result in x or in y, which is as long.
-func (f *fft) run(x, y []complex128) []complex128 {
+// Run transforms x, and returns the result in x or in y, which is as long.
+func (f *Plan) Run(x, y []complex128) []complex128 {
 	left := f.n
 	for _, p := range f.passes {
 		m := left / p.radix
