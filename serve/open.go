@@ -65,6 +65,9 @@ func (s *session) open(ctx context.Context, f wire.Frame) error {
 		}
 	})
 
+	if open.Idle {
+		return nil
+	}
 	return s.start(ctx, 1, from, open.SerialUntil)
 }
 

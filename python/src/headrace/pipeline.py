@@ -1114,8 +1114,10 @@ class Pipeline(Operations):
                 peers = peers_of(config["rank"], config["world_size"])
             if peers is not None and config["steps_per_epoch"] is None and "uneven" not in config:
                 config["agree"] = True
+        if feeders is not None:
+            feeders.check(self, config)
         try:
-            loader = self._start(config, None, None, _hooks(usual, hooks), interval, part, peers, giver)
+            loader = self._start(config, None, None, _hooks(usual, hooks), interval, part, peers, giver, idle=feeders is not None)
         except RecipeError as error:
             if "initialise torch.distributed" not in str(error) or "torch.distributed" not in sys.modules:
                 raise
@@ -1142,6 +1144,7 @@ class Pipeline(Operations):
         part: Part | None = None,
         peers: list[int] | None = None,
         giver: Giver | None = None,
+        idle: bool = False,
     ) -> Loader:
         # The order matters: the engine starts while what takes long here is imported. The
         # run begins after that: its clock is about the loop, not about an import.
@@ -1181,7 +1184,7 @@ class Pipeline(Operations):
             from ._loader.imports import movable
 
             request.movable = movable(self._steps)
-        session = Session(connection, request, state=state, replay=replay)
+        session = Session(connection, request, state=state, replay=replay, idle=idle or None)
         from ._loader.loader import Loader
 
         try:

@@ -95,6 +95,8 @@ class Session:
             **place,
             **(preview or {}),
         }
+        if opening.get("idle") is None:
+            opening.pop("idle", None)
         if request.python is not None:
             opening["python"] = request.python
         kind = frames.OPEN if preview is None else frames.PREVIEW

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .cluster import connect
-from .fed import Feeders, feeders
 from .parts import Made, convert
+from .plan import Feeders, feeders
 
 __all__ = ["Feeders", "Made", "connect", "convert", "feeders"]
