@@ -13,12 +13,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import headrace as hr
 import ray
 import ray.train
 import ray.train.torch
 import torch
-
-import headrace as hr
 
 
 def pipeline(root: str) -> hr.Pipeline:

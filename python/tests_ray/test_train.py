@@ -14,6 +14,7 @@ from PIL import Image
 
 import headrace as hr
 
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # Ray's, of its own options
 _EXAMPLES = str(Path(__file__).parents[2] / "examples")
 
 
