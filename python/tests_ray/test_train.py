@@ -86,6 +86,7 @@ def lost_once(config):
     ray_train.train(config)
 
 
+@pytest.mark.timeout(600)
 def test_the_example_goes_on_after_a_worker_is_lost(cluster, photographs, tmp_path, monkeypatch):
     import ray_train
 

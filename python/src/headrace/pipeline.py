@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from ._loader.loader import Loader
     from ._operations import Seeds, Some, Where
     from ._recipe.mesh import Part
-    from .ray.fed import Feeders
+    from .ray.plan import Feeders
 
     Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
     When = str | int | Iterable[str] | Iterable[int] | None

@@ -330,7 +330,7 @@ class Fed(Batches):
         feeder.identified(its)
 
     def _has_died(self, feeder: Feeder, error: BaseException) -> bool:
-        """Whether an error says that a feeder's process has ended, which is no harm."""
+        """Whether an error says that a feeder's process has ended: others have its work, and Ray starts it again."""
         exceptions = imported().exceptions
         if not isinstance(feeder, Actor) or not isinstance(error, exceptions.RayActorError) or error.actor_init_failed:
             return False

@@ -66,7 +66,7 @@ class Course:
         self._state = opened["state"]
         ((self.source, self._begin),) = self._state["sources"].items()
         self._places = places  # of a global batch
-        self._rows = opened["rows"]
+        self._rows: int = opened["rows"]
         self.share: int = opened["samples_per_epoch"]
         self.batches: int = opened["batches_per_epoch"]
         self.skip = skip

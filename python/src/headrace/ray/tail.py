@@ -9,7 +9,11 @@ from ..pipeline import source
 if TYPE_CHECKING:
     from ..pipeline import Pipeline
 
-_AXES = {"NCHW": (0, 3, 1, 2), "TCHW": (0, 1, 4, 2, 3), "CTHW": (0, 4, 1, 2, 3)}  # of arrays with their channels last
+_AXES: dict[str, tuple[int, ...]] = {
+    "NCHW": (0, 3, 1, 2),
+    "TCHW": (0, 1, 4, 2, 3),
+    "CTHW": (0, 4, 1, 2, 3),
+}  # of arrays with their channels last
 
 
 def without(pipeline: Pipeline) -> Pipeline:
@@ -33,7 +37,7 @@ class Tail:
         """`changed` are fields and how many channels they have."""
         (step,) = [step["normalize"] for step in pipeline._steps if "normalize" in step]
         layouts = [step["layout"]["layout"] for step in pipeline._steps if "layout" in step]
-        self._axes = _AXES.get(layouts[0]) if layouts else None
+        self._axes: tuple[int, ...] | None = _AXES.get(layouts[0]) if layouts else None
         self._tables = {name: _table(step, channels) for name, channels in changed.items()}
 
     def __call__(self, values: dict[str, Any]) -> dict[str, Any]:
@@ -65,7 +69,7 @@ def tail_of(pipeline: Pipeline, full: dict[str, Any], less: dict[str, Any]) -> T
             return None
         if field == {**was, "offset": field.get("offset")}:
             continue
-        shape = was.get("shape") or ()
+        shape: Any = was.get("shape") or ()
         if was["kind"] != "tensor" or was.get("dtype") != "uint8" or len(shape) < 3 or shape[-1] < 1:
             return None
         changed[field["name"]] = shape[-1]
@@ -95,8 +99,8 @@ def _table(step: dict[str, Any], channels: int) -> Any:
     import numpy
 
     ramp = numpy.repeat(numpy.arange(256, dtype=numpy.uint8)[None, :, None], channels, 2)
-    given = {name: step.get(name) for name in ("mean", "std", "dtype")}
-    with source([{"image": ramp}]).normalize(**given).batch(1).loader(epochs=1, rank=0, world_size=1) as loader:
+    normalized = source([{"image": ramp}]).normalize(step["mean"], step["std"], step.get("dtype"))
+    with normalized.batch(1).loader(epochs=1, rank=0, world_size=1) as loader:
         (batch,) = loader
         return batch["image"][0, 0].copy()
 
