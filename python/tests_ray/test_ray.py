@@ -284,10 +284,10 @@ def test_a_cluster_without_room_is_said(cluster, photographs, monkeypatch):
 
 
 def test_a_full_object_store_is_said():
-    from headrace.ray.crew import Feeder
+    from headrace.ray.crew import Actor
     from headrace.ray.fed import _failure
 
-    error = _failure(Feeder("feeder 3"), ray.exceptions.ObjectStoreFullError("no space"))
+    error = _failure(Actor("feeder 3", None), ray.exceptions.ObjectStoreFullError("no space"))
     assert str(error).startswith("headrace: feeder 3 has no room for its batches: the object store of its node is full")
 
 

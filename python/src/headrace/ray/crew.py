@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from .ranges import Made
 
 
-class Feeder:
+class Feeder(ABC):
     """Makes ranges, one after the other.
 
     Attributes:
@@ -39,9 +40,9 @@ class Feeder:
         self.ranges = self.batches = self.bytes = 0
         self.working = self.travelling = 0.0  # seconds
 
+    @abstractmethod
     def make(self, state: dict[str, Any], count: int, whole: bool) -> Future[Any]:
         """Have a range made."""
-        raise NotImplementedError
 
     def identify(self) -> Future[Any] | None:
         """Ask what it is, if nobody has since it was started."""
@@ -61,9 +62,7 @@ class Feeder:
         self.travelling += max(0.0, monotonic() - (made.done - self._ahead))
         self.hung = False
 
-    def restart(self) -> None:
-        """End it; what begins in its place has its name."""
-
+    @abstractmethod
     def close(self) -> None:
         """End it for good."""
 

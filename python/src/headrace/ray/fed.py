@@ -359,11 +359,11 @@ class Fed(Batches):
                 if now - feeder.tasks[task] > late:
                     other = self._besides(feeder)
                     if other is not feeder:
-                        feeder.hung = feeder.begun
+                        feeder.hung = feeder.begun and isinstance(feeder, Actor)
                         self._give(asked, other)
                         return
         for feeder in self._crew:
-            if feeder.hung and feeder.tasks and now - min(feeder.tasks.values()) > 2 * late and self._took:
+            if isinstance(feeder, Actor) and feeder.hung and feeder.tasks and now - min(feeder.tasks.values()) > 2 * late and self._took:
                 feeder.tasks.clear()
                 warnings.warn(
                     f"headrace: {feeder.name} on {feeder.node} has not answered for {2 * late:.0f} s: it is started again, and others do"
