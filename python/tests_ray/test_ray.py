@@ -6,12 +6,14 @@ import glob
 import hashlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -219,20 +221,25 @@ def test_an_actor_that_dies_loses_nothing(cluster, photographs):
 
 
 def test_an_actor_that_hangs_loses_nothing(cluster, photographs, monkeypatch):
-    monkeypatch.setattr("headrace.ray.fed._LATE", 1.0)
+    monkeypatch.setattr("headrace.ray.fed._LATE", 0.5)
     pipeline = images(photographs).map(slow, fields="image").batch(2)
-    want = alone(pipeline, 3)
-    with pipeline.loader(epochs=3, feeders=hr.ray.feeders(2, local=False)) as loader:
+    got: list[str] = []
+    with pipeline.loader(feeders=hr.ray.feeders(2, local=False)) as loader, warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
         small_ranges(loader, 2)
         pid = pid_of(actors_of(loader)[0])
-
-        def stop(n):
-            if n == 8:
-                os.kill(pid, signal.SIGSTOP)
-
-        with pytest.warns(hr.HeadraceWarning, match=r"feeder 0 on .* has not answered for 2 s: it is started again"):
-            assert record(loader, 3, stop) == want
+        while not warned and len(got) < 3000:  # it takes twice as long as any range took
+            for batch in loader:
+                got.append(digest(batch))
+                if len(got) == 31:
+                    os.kill(pid, signal.SIGSTOP)
+    assert re.match(r"headrace: feeder 0 on .* has not answered for \d+ s: it is started again", str(warned[0].message))
     assert gone([pid], 20) == []
+    with pipeline.loader() as loader:
+        want: list[str] = []
+        while len(want) < len(got):
+            want += map(digest, loader)
+    assert got == want
 
 
 _TRAINER = """
@@ -247,7 +254,7 @@ for batch in loader:
 """
 
 
-def test_actors_end_with_a_trainer_that_dies(cluster, photographs):
+def test_actors_end_with_their_trainer(cluster, photographs):
     paths = os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])
     command = [sys.executable, "-c", _TRAINER, cluster.address, str(photographs)]
     with subprocess.Popen(
@@ -260,7 +267,7 @@ def test_actors_end_with_a_trainer_that_dies(cluster, photographs):
     assert gone(theirs, 30) == []
 
 
-def test_feeders_that_would_make_other_batches_are_refused(cluster, photographs, monkeypatch):
+def test_feeders_that_would_make_other_batches_are_named(cluster, photographs, monkeypatch):
     from headrace.ray import plan
 
     mine = plan.identity_of
@@ -291,9 +298,8 @@ def test_a_full_object_store_is_said():
     assert str(error).startswith("headrace: feeder 3 has no room for its batches: the object store of its node is full")
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_pixels_travel_as_bytes(cluster, photographs, dtype):
-    pipeline = images(photographs).normalize((0.4, 0.5, 0.6), 0.2, dtype).layout("NCHW").batch(7)
+def test_pixels_travel_as_bytes(cluster, photographs):
+    pipeline = images(photographs).normalize((0.4, 0.5, 0.6), 0.2, "float16").layout("NCHW").batch(7)
     with pipeline.loader(epochs=1, feeders=hr.ray.feeders(1, local=False)) as loader:
         got = record(loader, 1)
         (feeder,) = loader.stats()["feeders"]
@@ -392,8 +398,7 @@ def ledger(loader):
     return lost, loader.errors.total, loader.errors.replaced
 
 
-@pytest.mark.parametrize("shuffled", [True, False])
-@pytest.mark.parametrize("mode", ["skip", "replace"])
+@pytest.mark.parametrize(("mode", "shuffled"), [("skip", True), ("skip", False), ("replace", True)])
 def test_bad_samples_are_those_of_a_run_alone(cluster, rotten, tmp_path, mode, shuffled):
     pipeline = hr.files(rotten / "*.png")
     pipeline = (pipeline.shuffle(seed=3) if shuffled else pipeline).decode_image().resize((8, 8)).normalize(0.5, 0.5).batch(4)
