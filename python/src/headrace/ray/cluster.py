@@ -35,7 +35,7 @@ def connect(address: str | None = None, **options: Any) -> None:
 
     Args:
         address: `host:port` of the cluster's head node, `"auto"` for the one that this machine is of, or None: the environment's
-            `RAY_ADDRESS`, else a cluster that Ray starts on this machine.
+            `RAY_ADDRESS`, else the cluster that was started last on this machine, else one that Ray starts here.
         options: for `ray.init`.
 
     Raises:

@@ -88,7 +88,7 @@ class Fed(Batches):
         self._took: deque[float] = deque(maxlen=100)  # seconds of ranges
         room = min(run.config.get("memory") or 1 << 30, own // 2) // (self._size * bytes_of_batch)
         # Ranges come into the store of this node, which spills to disk when it is full.
-        self._most = int(max(2, min(_AHEAD * len(self._crew), room)))
+        self._most = int(max(1, min(_AHEAD * len(self._crew), room)))
         self._place: tuple[int, int, int] | None = None  # that the window, and what is in front of it, goes on from
         self._front: _Front | None = None
         self._letters = Letters(run.config.get("dead_letters"), run.config["rank"])

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from .crew import Feeder
 
+_BUSY = 0.5  # of the time that feeders work when they limit
 _CONTENT = 0.05  # of its time that a loop waits and has nothing to gain
 
 
@@ -26,8 +27,8 @@ class Meter:
 
     def told(self, crew: Sequence[Feeder], stats: dict[str, Any]) -> dict[str, Any]:
         """The keys `feeders`, `trainer`, `verdict` and `text` of statistics, by those of the engine here, which only has the loop's."""
-        seconds = max(1e-9, monotonic() - self.began) if self.began else 0.0
-        feeders = [_feeder(one, seconds) for one in crew]
+        now = monotonic()
+        feeders = [_feeder(one, now - max(self.began, one.since) if self.began and one.begun else 0.0) for one in crew]
         loop = stats.get("loop_ns", 0) / 1e9
         trainer = {"own_s": self.own, "waited_s": stats.get("waited_ns", 0) / 1e9, "loop_s": loop}
         verdict = _verdict(feeders, trainer, stats.get("yielded", 0))
@@ -68,6 +69,11 @@ def _verdict(feeders: list[dict[str, Any]], trainer: dict[str, float], yielded: 
         )
     there = [one for one in feeders if one["ranges"]] or feeders
     busy = sum(one["busy"] for one in there) / len(there)
+    if busy < _BUSY:
+        return (
+            f"No limit is clear: the feeders are at work {busy:.0%} of the time. Epochs of a few batches, or a memory= that has room for"
+            " few, leave them without work."
+        )
     return f"The feeders are the bottleneck: they are at work {busy:.0%} of the time. Give them more actors= or cpus=."
 
 
