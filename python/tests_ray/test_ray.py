@@ -416,6 +416,17 @@ def test_bad_samples_are_those_of_a_run_alone(cluster, rotten, tmp_path, mode, s
         assert ours == alone
 
 
+def test_a_rank_replaces_what_it_does_alone(cluster, rotten):
+    pipeline = hr.files(rotten / "*.png").shuffle(seed=3).decode_image().resize((8, 8)).batch(global_size=6)
+    seen = []
+    for more in ({}, {"feeders": hr.ray.feeders(1)}):
+        with pipeline.loader(epochs=2, rank=1, world_size=2, on_error="replace", **more) as loader:
+            if more:
+                small_ranges(loader, 3)
+            seen.append((record(loader, 2), ledger(loader)))
+    assert seen[0] == seen[1]
+
+
 @pytest.mark.parametrize("mode", ["skip", "replace"])
 def test_too_many_bad_samples_end_the_loop_where_they_do_alone(cluster, rotten, mode):
     pipeline = hr.files(rotten / "*.png").decode_image().resize((8, 8)).batch(4)
