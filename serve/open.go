@@ -76,6 +76,9 @@ func (s *session) open(ctx context.Context, f wire.Frame) error {
 	if open.Metrics != "" {
 		s.publish(metricsAt, config)
 	}
+	if open.Idle {
+		return nil
+	}
 	return s.start(ctx, 1, from, open.SerialUntil)
 }
 

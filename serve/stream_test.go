@@ -142,6 +142,33 @@ func TestStreamsHaveRisingNumbers(t *testing.T) {
 	}
 }
 
+// A client whose batches come from elsewhere has an engine for what it may ask later: it
+// makes nothing, and loses nothing, before a START.
+func TestAnIdleSessionMakesNothingBeforeAStart(t *testing.T) {
+	leak.Check(t)
+	folder := phototest.Folder(t, 8)
+	phototest.Spoil(t, folder, "003.jpg")
+	idle := wire.Open{Recipe: json.RawMessage(recipeFor(folder)), Config: json.RawMessage(`{"on_error":"skip"}`), Idle: true}
+
+	c := start(t).openWith(idle)
+	c.next(wire.Next{Waiting: true})
+	time.Sleep(50 * time.Millisecond) // for what would be made now, and come before anything of the stream that begins
+
+	c.stream = 2
+	c.send(wire.KindStart, wire.Start{})
+	came := map[wire.Kind]int{}
+	for came[wire.KindEpoch] == 0 {
+		f := c.receive()
+		if f.Stream != 2 {
+			t.Fatalf("%v of stream %d", f.Kind, f.Stream)
+		}
+		came[f.Kind]++
+	}
+	if came[wire.KindBatch] != 2 || came[wire.KindLost] != 1 {
+		t.Error(came)
+	}
+}
+
 // A client that waited, and begins elsewhere, does not wait any more: the new stream
 // must not think that it holds too much.
 func TestWaitingEndsWithTheStream(t *testing.T) {

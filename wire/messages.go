@@ -25,6 +25,7 @@ type Open struct {
 	State  json.RawMessage `json:"state,omitempty"`
 
 	SerialUntil *Until `json:"serial_until,omitempty"` // as in Start
+	Idle        bool   `json:"idle,omitempty"`         // make nothing before a Start
 	// begin so many batches after State, and tell of every batch where its rows come
 	// from
 	Replay *int64 `json:"replay,omitempty"`

@@ -49,7 +49,7 @@ POLICIES = {
     "timm": lambda p: p.rand_augment(config="rand-m9-mstd0.5-inc1", filter="bicubic", fill=(124, 116, 104)),
     "trivial": lambda p: p.trivial_augment(),
     "auto": lambda p: p.auto_augment("cifar10"),
-    "own": lambda p: p.random_apply(lambda q: q.random_choice([lambda r: r.rotate(9), lambda r: r.adjust_sharpness(2)]), p=0.8),
+    "own": lambda p: p.random_apply(lambda q: q.random_choice([lambda r: r.random_rotation(20), lambda r: r.adjust_sharpness(2)]), p=0.8),
 }
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import ray
 from PIL import Image
 from ray.cluster_utils import Cluster
-from test_ray import alone, images, record, slow, small_ranges
+from test_ray import actors_of, alone, images, record, slow, small_ranges
 
 import headrace as hr
 
@@ -80,7 +80,7 @@ def main() -> None:
                     if at not in moments:
                         return
                     if victim == "actor":
-                        ray.kill(draw.choice(loader._batches._actors), no_restart=False)
+                        ray.kill(draw.choice(actors_of(loader)), no_restart=False)
                     else:
                         cluster.remove_node(nodes.pop(draw.randrange(len(nodes))), allow_graceful=False)
                         nodes.append(cluster.add_node(num_cpus=2, object_store_memory=100 << 20))

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
+import re
+import signal
+import socket
+import subprocess
+import sys
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -87,6 +94,36 @@ def record(loader, epochs, doing=lambda n: None):
 def small_ranges(loader, size=2):
     loader._batches._size = size
     return loader
+
+
+def actors_of(loader):
+    return [feeder.actor for feeder in loader._batches._crew if hasattr(feeder, "actor")]
+
+
+def pid_of(actor) -> int:
+    return ray.get(actor.__ray_call__.remote(lambda self: os.getpid()))
+
+
+def children(pid):
+    found = []
+    for status in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            with open(status) as told:
+                about = told.read().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended
+        if int(about[1]) == pid:
+            found.append(int(status.split("/")[2]))
+    return found
+
+
+def gone(pids, seconds):
+    """The processes that have not ended after so many seconds."""
+    ends = time.monotonic() + seconds
+    while pids and time.monotonic() < ends:
+        pids = [pid for pid in pids if os.path.exists(f"/proc/{pid}")]
+        time.sleep(0.05)
+    return pids
 
 
 def alone(pipeline, epochs=2, **options):
@@ -178,9 +215,126 @@ def test_an_actor_that_dies_loses_nothing(cluster, photographs):
 
         def kill(n):
             if n in (2, 12):
-                ray.kill(loader._batches._actors[n % 4 // 2], no_restart=False)
+                ray.kill(actors_of(loader)[n % 4 // 2], no_restart=False)
 
         assert record(loader, 1, kill) == want
+
+
+def test_an_actor_that_hangs_loses_nothing(cluster, photographs, monkeypatch):
+    monkeypatch.setattr("headrace.ray.fed._LATE", 0.5)
+    pipeline = images(photographs).map(slow, fields="image").batch(2)
+    got: list[str] = []
+    with pipeline.loader(feeders=hr.ray.feeders(2, local=False)) as loader, warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        small_ranges(loader, 2)
+        pid = pid_of(actors_of(loader)[0])
+        while not warned and len(got) < 3000:  # it takes twice as long as any range took
+            for batch in loader:
+                got.append(digest(batch))
+                if len(got) == 31:
+                    os.kill(pid, signal.SIGSTOP)
+    assert re.match(r"headrace: feeder 0 on .* has not answered for \d+ s: it is started again", str(warned[0].message))
+    assert gone([pid], 20) == []
+    with pipeline.loader() as loader:
+        want: list[str] = []
+        while len(want) < len(got):
+            want += map(digest, loader)
+    assert got == want
+
+
+_TRAINER = """
+import os, sys, headrace as hr
+from test_ray import actors_of, pid_of
+hr.ray.connect(sys.argv[1], runtime_env={"env_vars": {"PYTHONPATH": os.environ["PYTHONPATH"]}})
+loader = hr.files(sys.argv[2] + "/**/*.png").decode_image().resize((8, 8)).batch(2).loader(feeders=hr.ray.feeders(1))
+for batch in loader:
+    if loader.stats()["feeders"][0]["ranges"]:
+        print(pid_of(actors_of(loader)[0]), flush=True)
+        sys.stdin.read()
+"""
+
+
+def test_actors_end_with_their_trainer(cluster, photographs):
+    paths = os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, "-c", _TRAINER, cluster.address, str(photographs)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": paths}, text=True
+    ) as trainer:
+        actor = int(trainer.stdout.readline())
+        theirs = [actor, *children(actor)]
+        assert len(theirs) > 1  # the engine
+        trainer.kill()
+    assert gone(theirs, 30) == []
+
+
+def test_feeders_that_would_make_other_batches_are_named(cluster, photographs, monkeypatch):
+    from headrace.ray import plan
+
+    mine = plan.identity_of
+    monkeypatch.setattr(plan, "identity_of", lambda run: {**mine(run), "engine": "0.0.9 (commit abc)"})
+    words = r"feeder 0 on .* would make other batches than this machine: its engine is '.*', and here it is '0\.0\.9 \(commit abc\)'"
+    with (
+        images(photographs).batch(2).loader(epochs=1, feeders=hr.ray.feeders(1, local=False)) as loader,
+        pytest.raises(hr.errors.RecipeError, match=words),
+    ):
+        next(iter(loader))
+
+
+def test_a_cluster_without_room_is_said(cluster, photographs, monkeypatch):
+    monkeypatch.setattr("headrace.ray.fed._SILENT", 0.5)
+    with (
+        images(photographs).batch(2).loader(epochs=1, feeders=hr.ray.feeders(1, cpus=100, local=False)) as loader,
+        pytest.warns(hr.HeadraceWarning, match=r"no feeder has begun after 0 s: the cluster has .* of 5 cores free"),
+        pytest.raises(hr.errors.NotReady),
+    ):
+        loader.get(timeout=2)
+
+
+def test_a_full_object_store_is_said():
+    from headrace.ray.crew import Actor
+    from headrace.ray.fed import _failure
+
+    error = _failure(Actor("feeder 3", None), ray.exceptions.ObjectStoreFullError("no space"))
+    assert str(error).startswith("headrace: feeder 3 has no room for its batches: the object store of its node is full")
+
+
+def test_pixels_travel_as_bytes(cluster, photographs):
+    pipeline = images(photographs).normalize((0.4, 0.5, 0.6), 0.2, "float16").layout("NCHW").batch(7)
+    with pipeline.loader(epochs=1, feeders=hr.ray.feeders(1, local=False)) as loader:
+        got = record(loader, 1)
+        (feeder,) = loader.stats()["feeders"]
+    assert got == alone(pipeline, 1)
+    keys = sum(len(str(path)) for path in photographs.rglob("*.png"))
+    assert feeder["bytes"] == 61 * (16 * 16 * 3 + 8) + keys
+
+
+def test_statistics_name_the_feeders(cluster, photographs):
+    with images(photographs).map(slow, fields="image").batch(4).loader(epochs=1, feeders=hr.ray.feeders(1)) as loader:
+        count = len(list(small_ranges(loader)))
+        stats = loader.stats()
+    assert not any(stage["out"] for stage in stats["stages"])  # the engine here makes no batch that nobody takes
+    assert [one["name"] for one in stats["feeders"]] == ["feeder 0", "this machine"]
+    assert sum(one["batches"] for one in stats["feeders"]) == count == 16
+    assert "the feeders are at work" in stats["verdict"] or "The feeders are the bottleneck" in stats["verdict"]
+    assert [line[:14].strip() for line in str(stats).splitlines()[2:5]] == ["feeder", "feeder 0", "this machine"]
+
+
+@pytest.mark.parametrize(
+    ("feeders", "loop", "words"),
+    [
+        ((1.0, 0.1), (10, 0.1, 0.0), "Your training loop is the bottleneck: it waits for data only 1% of the time"),
+        ((1.0, 0.1), (10, 8, 5.0), "This process is the bottleneck: for 50% of the time it copies"),
+        ((1.0, 3.0), (10, 8, 0.1), "The network is the bottleneck: a range takes 1 s to be made and 3 s to arrive"),
+        ((9.0, 0.1), (10, 8, 0.1), "The feeders are the bottleneck: they are at work 90% of the time"),
+        ((4.0, 0.1), (10, 8, 0.1), "No limit is clear: the feeders are at work 40% of the time"),
+        ((9.0, 0.1), (0, 0, 0.0), "Your training loop has taken too few batches"),
+    ],
+)
+def test_verdicts(feeders, loop, words):
+    from headrace.ray.told import _verdict
+
+    one = {"node": "x", "ranges": 1, "working_s": feeders[0], "network_s": feeders[1], "busy": feeders[0] / 10}
+    assert _verdict([one], {"loop_s": loop[0], "waited_s": loop[1], "own_s": loop[2]}, 5).startswith(words)
 
 
 def test_feeders_that_cannot_begin_are_said(cluster, photographs):
@@ -201,12 +355,12 @@ def test_feeders_that_were_ended_are_done_without(cluster, photographs):
     want = alone(pipeline, 1)
     with pipeline.loader(epochs=1, feeders=hr.ray.feeders(2)) as loader:
         small_ranges(loader, 3)
-        assert record(loader, 1, lambda n: ray.kill(loader._batches._actors[0]) if n == 3 else None) == want
+        assert record(loader, 1, lambda n: ray.kill(actors_of(loader)[0]) if n == 3 else None) == want
     with (
         pipeline.loader(epochs=1, feeders=hr.ray.feeders(1, local=False)) as loader,
         pytest.raises(hr.errors.HeadraceError, match="all feeders have been ended"),
     ):
-        record(small_ranges(loader, 3), 1, lambda n: ray.kill(loader._batches._actors[0]) if n == 3 else None)
+        record(small_ranges(loader, 3), 1, lambda n: ray.kill(actors_of(loader)[0]) if n == 3 else None)
 
 
 def test_a_bad_file_ends_the_loop_where_it_does_alone(cluster, photographs, tmp_path):
@@ -225,15 +379,80 @@ def test_a_bad_file_ends_the_loop_where_it_does_alone(cluster, photographs, tmp_
     assert seen[0] == seen[1]
 
 
+@pytest.fixture(scope="module")
+def rotten(tmp_path_factory):
+    """Images of which some are none, in the middle and at the end of an epoch's order."""
+    root = tmp_path_factory.mktemp("rotten")
+    draw = np.random.default_rng(6)
+    for i in range(60):
+        image = draw.integers(0, 256, (9, 10, 3), dtype=np.uint8)
+        name = root / f"{i:03}{chr(0x2028) if i == 7 else ''}.png"
+        if i in (5, 7, 17, 18, 40, 58, 59):
+            name.write_bytes(b"no")
+        else:
+            Image.fromarray(image).save(name)
+    return root
+
+
+def ledger(loader):
+    lost = [[getattr(one, name) for name in (*type(one).__slots__,)] for one in loader.errors]
+    return lost, loader.errors.total, loader.errors.replaced
+
+
+@pytest.mark.parametrize(("mode", "shuffled"), [("skip", True), ("skip", False), ("replace", True)])
+def test_bad_samples_are_those_of_a_run_alone(cluster, rotten, tmp_path, mode, shuffled):
+    pipeline = hr.files(rotten / "*.png")
+    pipeline = (pipeline.shuffle(seed=3) if shuffled else pipeline).decode_image().resize((8, 8)).normalize(0.5, 0.5).batch(4)
+    seen = []
+    for more in ({}, {"feeders": hr.ray.feeders(2)}):
+        letters = tmp_path / f"{len(seen)}.jsonl"
+        with pipeline.loader(epochs=2, on_error=mode, max_errors=20, dead_letters=letters, **more) as loader:
+            if more:
+                small_ranges(loader, 3)
+            counts = []
+            got = record(loader, 2, lambda n, counts=counts, loader=loader: counts.append(ledger(loader)[1:]))
+            seen.append((got, counts, ledger(loader), letters.read_bytes()))
+    for ours, alone in zip(seen[1], seen[0]):
+        assert ours == alone
+
+
+def test_a_rank_replaces_what_it_does_alone(cluster, rotten):
+    pipeline = hr.files(rotten / "*.png").shuffle(seed=3).decode_image().resize((8, 8)).batch(global_size=6)
+    seen = []
+    for more in ({}, {"feeders": hr.ray.feeders(1)}):
+        with pipeline.loader(epochs=2, rank=1, world_size=2, on_error="replace", **more) as loader:
+            if more:
+                small_ranges(loader, 3)
+            seen.append((record(loader, 2), ledger(loader)))
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("mode", ["skip", "replace"])
+def test_too_many_bad_samples_end_the_loop_where_they_do_alone(cluster, rotten, mode):
+    pipeline = hr.files(rotten / "*.png").decode_image().resize((8, 8)).batch(4)
+    seen = []
+    for more in ({}, {"feeders": hr.ray.feeders(2, local=False)}):
+        with pipeline.loader(epochs=1, on_error=mode, max_errors=3, **more) as loader:
+            if more:
+                small_ranges(loader, 2)
+            got = []
+            with pytest.raises(hr.errors.HeadraceError) as raised:
+                got.extend(map(digest, loader))
+            seen.append((got, loader.state_dict(), ledger(loader), str(raised.value)))
+    assert seen[0] == seen[1]
+
+
 @pytest.mark.parametrize(
     ("change", "options", "words"),
     [
         (lambda p: p.filter(lambda label: label > 0, fields="label").batch(2), {}, "does not follow from its number"),
         (lambda p: p.map(slow, fields="image", where="here").batch(2), {}, 'has where="here", and its function cannot leave this program'),
-        (lambda p: p.batch(2), {"on_error": "skip"}, "does not follow from its number"),
-        (lambda p: p.batch(2), {"on_error": "replace"}, "feeders do not tell of samples that are lost or replaced"),
+        (lambda p: p.batch(2), {"on_error": "skip", "rank": 0, "world_size": 2, "uneven": True}, r'on_error="skip"\) is for one rank'),
+        (lambda p: p.batch(2), {"on_error": "skip", "steps_per_epoch": 2}, r'on_error="skip"\) is for one rank'),
+        (lambda p: p.failures(on_error="replace").batch(2), {}, r"has failures\(…\) of its own"),
+        (lambda p: p.batch(2), {"dead_letters": "s3://bucket/bad.jsonl"}, "must be a file of this machine"),
     ],
-    ids=["filter", "here", "skip", "replace"],
+    ids=["filter", "here", "skip of ranks", "skip and steps", "failures", "letters in a store"],
 )
 def test_what_cannot_move_is_refused(cluster, photographs, change, options, words):
     with pytest.raises(hr.errors.RecipeError, match=words):
@@ -309,3 +528,25 @@ def test_a_cluster_that_is_not_there_is_said():
     with pytest.raises(hr.errors.HeadraceError, match="there is no Ray cluster at 'nowhere'"):
         hr.ray.connect("nowhere")
     assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize(("answer", "words"), [(b"", "no answer within 0.3 s"), (b"HTTP/1.1 400 Bad\r\n", "something else")])
+def test_what_is_no_cluster_is_said(monkeypatch, answer, words):
+    monkeypatch.setattr("headrace.ray.cluster._REACHED_WITHIN", 0.3)
+    ray.shutdown()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        monkeypatch.setenv("RAY_ADDRESS", address)
+
+        server.settimeout(5)
+
+        def answers():
+            with server.accept()[0] as end:
+                end.sendall(answer)
+                time.sleep(0.5)
+
+        thread = threading.Thread(target=answers)
+        thread.start()
+        with pytest.raises(hr.errors.HeadraceError, match=rf"there is no Ray cluster at '{address}' \(.*{words}"):
+            hr.ray.connect()
+        thread.join()

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from ._loader.loader import Loader
     from ._operations import Seeds, Some, Where
     from ._recipe.mesh import Part
-    from .ray.fed import Feeders
+    from .ray.plan import Feeders
 
     Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
     When = str | int | Iterable[str] | Iterable[int] | None
@@ -1118,8 +1118,11 @@ class Pipeline(Operations):
                 peers = peers_of(config["rank"], config["world_size"])
             if peers is not None and config["steps_per_epoch"] is None and "uneven" not in config:
                 config["agree"] = True
+        if feeders is not None:
+            feeders.check(self, config)
         try:
-            loader = self._start(config, None, None, _hooks(usual, hooks), interval, part, peers, giver, served_at(metrics))
+            served, idle = served_at(metrics), feeders is not None
+            loader = self._start(config, None, None, _hooks(usual, hooks), interval, part, peers, giver, served, idle)
         except RecipeError as error:
             if "initialise torch.distributed" not in str(error) or "torch.distributed" not in sys.modules:
                 raise
@@ -1147,6 +1150,7 @@ class Pipeline(Operations):
         peers: list[int] | None = None,
         giver: Giver | None = None,
         metrics: str | None = None,
+        idle: bool = False,
     ) -> Loader:
         # The order matters: the engine starts while what takes long here is imported. The
         # run begins after that: its clock is about the loop, not about an import.
@@ -1186,7 +1190,7 @@ class Pipeline(Operations):
             from ._loader.imports import movable
 
             request.movable = movable(self._steps)
-        session = Session(connection, request, state=state, replay=replay)
+        session = Session(connection, request, state=state, replay=replay, idle=idle or None)
         from ._loader.loader import Loader
 
         try:

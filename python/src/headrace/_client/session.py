@@ -97,6 +97,8 @@ class Session:
             **place,
             **(preview or {}),
         }
+        if opening.get("idle") is None:
+            opening.pop("idle", None)
         if request.python is not None:
             opening["python"] = request.python
         if request.metrics and preview is None:

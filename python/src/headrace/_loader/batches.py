@@ -18,7 +18,7 @@ from .._report.tracebacks import outside
 from ..errors import HeadraceError, HeadraceWarning, LoaderClosed, LoopEnded
 from .frontier import Frontier
 from .loop import Hand
-from .lost import MOST, LostSample
+from .lost import MOST, LostSample, place_of
 
 if TYPE_CHECKING:
     from .._batch.cuda import Pins
@@ -60,6 +60,10 @@ class Batches:
 
     def close(self) -> None:
         """Let go of what makes batches besides the engine: here there is nothing."""
+
+    def statistics(self, stats: dict[str, Any]) -> dict[str, Any]:
+        """The engine's statistics, and what makes batches besides it."""
+        return stats
 
     def take(self, loop: Loop, deadline: Deadline | None) -> Hand:
         """The next batch of a loop, as the loop gets it."""
@@ -298,7 +302,7 @@ class Batches:
         """Handle a LOST frame."""
         run = self.run
         lost = LostSample(json.loads(payload))
-        place = (lost.epoch, lost._place, lost.position, (lost.index, *lost.output))  # a sampler's list is one position
+        place = place_of(lost)
         known = run.replaced if lost.replaced else run.lost
         new = place not in known  # a new engine loses again what the frontier had not passed
         replaced = new and lost.replaced

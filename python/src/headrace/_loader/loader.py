@@ -536,9 +536,10 @@ class Loader:
         Raises:
             ValueError: if `since` is from another loader, or an engine that died.
         """
-        from .stats import statistics
+        from .stats import Stats, statistics
 
-        return statistics(self._run, since)
+        stats = statistics(self._run, since)
+        return stats if self._taken_by is None else Stats(self._taken_by.statistics(stats))
 
     def profile(self, items: int | None = None, workers: Sequence[int] | None = None, *, fuse: bool | None = None) -> Profile:
         """Measure how many samples per second each stage manages alone, with each number of workers.

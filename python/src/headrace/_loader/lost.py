@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .frontier import Place
 
 MOST = 1000  # that are remembered by name
 
@@ -48,6 +51,11 @@ class LostSample:
 LostSample.__module__ = "headrace"
 
 
+def place_of(lost: LostSample) -> Place:
+    """What makes it one sample of a run."""
+    return lost.epoch, lost._place, lost.position, (lost.index, *lost.output)  # a sampler's list is one position
+
+
 class Errors(Sequence[LostSample]):
     """The samples that were lost or replaced: the first 1,000 in detail, or since `take`; all of them counted.
 
@@ -71,6 +79,13 @@ class Errors(Sequence[LostSample]):
         taken = kept[:]
         del kept[: len(taken)]  # of the same list, which another thread may add to
         return taken
+
+    def _add(self, lost: LostSample) -> None:
+        """Count one more."""
+        self.total += 1
+        self.replaced += lost.replaced
+        if len(self._kept) < MOST:
+            self._kept.append(lost)
 
     def __len__(self) -> int:
         return len(self._kept)

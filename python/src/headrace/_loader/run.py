@@ -64,6 +64,7 @@ class Run:
         self.spent = False  # the next loop is what is left of an epoch of which all was taken: nothing
         self.failure: HeadraceError | None = None  # why the stream has ended
         self.stats: dict[str, Any] = {}  # the last ones
+        self.idle = False  # the engine makes nothing: batches come from elsewhere
         self.stale = False  # what was read ahead of the next loop is to be read again
         self.adrift = False  # an exception came before the engine knew where to go on
         self.inside = False  # somebody is in next()
@@ -131,7 +132,8 @@ class Run:
         else:
             if self.here is not None:
                 self.here.begin()
-            self.session.start(self.record())
+            if not self.idle:
+                self.session.start(self.record())
         self.adrift = False
 
     def ask(self, refusal: str, ask: Callable[[Session], T]) -> T:
@@ -154,7 +156,7 @@ class Run:
         self.recovery.passed(record["epoch"], record["sources"])
         serial_until = self.recovery.serial_until()
         connection = manager.connect(alone=serial_until is not None)
-        session = Session(connection, self.request, state=record, serial_until=serial_until)
+        session = Session(connection, self.request, state=record, serial_until=serial_until, idle=self.idle or None)
         self.open(session)
         self.session = session
         self.clock.reset()

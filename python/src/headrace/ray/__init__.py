@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .cluster import connect
-from .fed import Feeders, feeders
+from .data import Map, dataset
 from .parts import Made, convert
+from .plan import Feeders, feeders
 
-__all__ = ["Feeders", "Made", "connect", "convert", "feeders"]
+__all__ = ["Feeders", "Made", "Map", "connect", "convert", "dataset", "feeders"]

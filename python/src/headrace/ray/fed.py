@@ -3,320 +3,423 @@
 from __future__ import annotations
 
 import json
+import warnings
 from _thread import get_ident
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from .._batch.format import NUMPY
 from .._client import failures
 from .._loader.batches import Batches
 from .._loader.frontier import Frontier
 from .._loader.loop import Hand
-from .._recipe.functions import is_here, is_main, places
-from ..errors import HeadraceError, RecipeError
-from .cluster import connect, imported
-from .ranges import Course, Maker, Range, identity_of
+from .._loader.lost import place_of
+from .._report.tracebacks import outside
+from ..errors import HeadraceError, HeadraceWarning, RecipeError
+from .cluster import imported, stores
+from .crew import Actor, Feeder, Local, actors
+from .letters import Letters
+from .ranges import Range
+from .told import Meter
 
 if TYPE_CHECKING:
     from .._loader.deadline import Deadline
     from .._loader.loader import Loader
     from .._loader.loop import Loop
+    from .._loader.lost import LostSample
     from ..pipeline import Pipeline
+    from .plan import Feeders, Plan
+    from .ranges import Made
 
 _RANGE_BYTES = 64 << 20  # of the batches of a range, unless one is larger
 _RANGE_BATCHES = 16
 _AHEAD = 2  # ranges that each feeder has: one in work, and one that waits for it
 _LATE = 10.0  # seconds after which a range is asked of another feeder, too, if others take less than half of that
 _LOOK = 0.5  # seconds between looks for ranges that are late
-
-
-class Feeders:
-    """Actors of a Ray cluster that make batches for a loader. `feeders` describes them; `Pipeline.loader(feeders=…)` starts them."""
-
-    def __init__(self, actors: int, cpus: int, local: bool, address: str | None) -> None:
-        self.actors, self.cpus, self.local, self.address = actors, cpus, local, address
-
-    def attach(self, loader: Loader, pipeline: Pipeline, config: dict[str, Any]) -> None:
-        """Have a loader's batches made by these."""
-        run = loader._run
-        here = next((name for name, where in places(pipeline._steps) if is_here(where)), None)
-        if here is not None:
-            raise RecipeError(f'headrace: loader(feeders=…): {here} has where="here", and its function cannot leave this program')
-        if not run.opened.get("places"):
-            raise RecipeError(
-                "headrace: loader(feeders=…): which samples a batch has does not follow from its number in this pipeline, so that"
-                " another machine cannot begin with any of them. Leave out what drops, makes or gathers samples, merges by turns,"
-                " samplers, iterated sources and on_error='skip'; or convert the data first: headrace.ray.convert"
-            )
-        if config["on_error"] != "raise":
-            raise RecipeError(
-                f"headrace: loader(feeders=…, on_error={config['on_error']!r}): feeders do not tell of samples that are lost or replaced:"
-                ' use on_error="raise", and leave bad files out'
-            )
-        pipeline = pipeline._of(tuple(step for step in pipeline._steps if not is_main(step)), NUMPY)
-        config = {**config, "epochs": None, "workers": None, "memory": None, "local_world_size": 1, "dead_letters": "", "prefetch": None}
-        connect(self.address)
-        loader._taken_by = Fed(loader, pipeline, config, self)
-
-
-def feeders(actors: int, *, cpus: int = 1, local: bool = True, address: str | None = None) -> Feeders:
-    """Describe actors of a Ray cluster that make batches for a loader.
-
-        loader = pipeline.loader(epochs=90, feeders=headrace.ray.feeders(actors=8, cpus=16))
-
-    Each actor runs the engine on its node. The loop asks them for ranges of its batches, and gets the batches of a run without feeders, in
-    the same order and with the same bytes; its states are the same, too. A range whose actor died, or that is late, is asked of another;
-    actors may come and go at any moment.
-
-    Args:
-        actors: how many, which Ray spreads over the nodes. Each reads the data under the names that this program has for them.
-        cpus: cores of each.
-        local: whether this machine makes ranges, too.
-        address: of the cluster, as `connect` has it.
-
-    Returns:
-        What `Pipeline.loader(feeders=…)` takes.
-    """
-    if actors < 1 or cpus < 1:
-        raise RecipeError(f"headrace: feeders(actors={actors}, cpus={cpus}): both must be at least 1")
-    return Feeders(actors, cpus, local, address)
-
-
-class _Task(NamedTuple):
-    feeder: int
-    began: float
+_SILENT = 30.0  # seconds until somebody looks why no feeder has begun
 
 
 class _Asked:
     """A range on its way."""
 
-    def __init__(self, what: Range) -> None:
-        self.range = what
-        self.tasks: dict[Future[Any], _Task] = {}
-        self.made: list[dict[str, Any]] | None = None
-        self.error: HeadraceError | None = None  # after the batches that were made
+    def __init__(self, what: Range, state: dict[str, Any], exact: bool) -> None:
+        self.range, self.state = what, state
+        self.exact = exact  # its state is that of a run alone, and it is not cut off
+        self.by: dict[Future[Any], Feeder] = {}
+        self.made: Made | None = None
+
+
+class _Front:
+    """The range whose batches the loop is given."""
+
+    def __init__(self, asked: _Asked, made: Made, last: bool) -> None:
+        self.range, self.made = asked.range, made
+        self.left = deque(made.batches)
+        self.uncut = made.uncut or asked.exact
+        self.over = made.ended and (self.uncut or last)  # nothing of the epoch comes after it
 
 
 class Fed(Batches):
     """Takes batches from feeders.
 
-    All that is asked for is a window of ranges from the next batch on. The first whole answer for a range wins; another one, of a feeder
-    that was thought lost, is dropped by its number.
+    All that is asked for is a window of ranges from the next batch on. Each is asked for as if no sample were lost before it; one that then
+    begins elsewhere is asked for again. The first whole answer for a range wins; another one, of a feeder that was thought lost, is dropped
+    by its number.
     """
 
-    def __init__(self, loader: Loader, pipeline: Pipeline, config: dict[str, Any], given: Feeders) -> None:
+    def __init__(self, loader: Loader, pipeline: Pipeline, config: dict[str, Any], given: Feeders, plan: Plan) -> None:
         super().__init__(loader._run, loader._pipeline._format, loader._part or loader._main)
         run = self.run
-        self._course = Course(run.opened)
-        self._size = max(1, min(_RANGE_BATCHES, _RANGE_BYTES // max(1, run.opened["slot_bytes"])))
-        ray = imported()
-        actor = ray.remote(
-            num_cpus=given.cpus,
-            max_restarts=-1,
-            scheduling_strategy="SPREAD",
-            runtime_env={"env_vars": {"GOMAXPROCS": str(given.cpus)}},
-        )(Maker)
-        self._actors = [actor.remote(pipeline, config) for _ in range(given.actors)]
-        self._local = Maker(pipeline, config) if given.local else None
-        self._thread = ThreadPoolExecutor(1, "headrace-feeder") if given.local else None
-        self._mine = identity_of(run)
-        self._events: SimpleQueue[tuple[_Asked, Future[Any]]] = SimpleQueue()
+        self._course, self._tail, self._names = plan.course, plan.tail, plan.stages
+        bytes_of_batch = max(1, plan.opened["slot_bytes"])
+        own, least = stores()
+        self._size = max(1, min(_RANGE_BATCHES, min(_RANGE_BYTES, least // 8) // bytes_of_batch))
+        self._mine = plan.identity
+        self._crew: list[Feeder] = [*actors(given.actors, given.cpus, pipeline, config)]
+        if given.local:
+            self._crew.append(Local(plan.maker))
+        else:
+            plan.maker.close()
+        self._events: SimpleQueue[tuple[Feeder, _Asked | None, Future[Any]]] = SimpleQueue()
         self._window: deque[_Asked] = deque()
         self._next: Range | None = None  # what comes after the window; None: nothing was asked for, or all of the epoch
-        self._busy: list[int] = [0] * (given.actors + given.local)
-        self._dead: set[int] = set()
-        self._known: set[int] = set()  # feeders of which it was seen that they make the same
         self._took: deque[float] = deque(maxlen=100)  # seconds of ranges
-        room = max(2, _memory(run) // max(1, self._size * run.opened["slot_bytes"]))
-        self._most = int(min(_AHEAD * len(self._busy), room))
-        self._place: tuple[int, int] | None = None  # epoch and batch that the window begins with
-        self._within: deque[dict[str, Any]] = deque()  # batches of the range in front that were not given yet
-        self._error: HeadraceError | None = None  # after these batches
+        room = min(run.config.get("memory") or 1 << 30, own // 2) // (self._size * bytes_of_batch)
+        # Ranges come into the store of this node, which spills to disk when it is full.
+        self._most = int(max(1, min(_AHEAD * len(self._crew), room)))
+        self._place: tuple[int, int, int] | None = None  # that the window, and what is in front of it, goes on from
+        self._front: _Front | None = None
+        self._letters = Letters(run.config.get("dead_letters"), run.config["rank"])
+        self._meter = Meter()
+        self._looked = 0.0  # when somebody looked for late ranges
+        self._silent = False  # it was said that no feeder has begun
+
+    # Batches.
 
     def _await(self, loop: Loop, deadline: Deadline | None) -> Hand:
         run = self.run
         self._stream(loop)
-        epoch = loop.epoch
         place = run.identity.place(run.frontier)
-        number = int(place.get("batches", 0))
-        if any(source.get("done") for source in place["sources"].values()):
+        here = place["sources"][self._course.source]
+        if here.get("done") or here.get("ahead"):
+            if run.idle:
+                run.idle = False
+                self._stream(loop).start(run.record())
             return super()._await(loop, deadline)  # the rest of an epoch that another number of ranks began
-        if self._place != (epoch, number):
-            self._begin(epoch, number)
-        ready = bool(self._within) or bool(self._window and self._window[0].made is not None)
-        while not self._within:
+        if not run.idle:  # that is over, and the engine here goes on with what nobody wants
+            run.drop()
+            run.idle = True
+            run.open_again()
+        start = loop.epoch, int(place.get("batches", 0)), int(here["position"])
+        if self._place != start:
+            self._begin(Range(*start, self._size))
+        front = self._front
+        ready = front is not None and bool(front.left)
+        while front is None or not front.left:
+            if front is not None:
+                self._leave(front, loop)
             self._fill(deadline)
             self._stream(loop)  # another thread, or a signal handler, may have closed the loader
-        made = self._within.popleft()
-        ends = number + 1 >= self._course.batches
-        self._place = (epoch + 1, 0) if ends else (epoch, number + 1)
-        batch = self._shown({name: _own(value) for name, value in made.items()})
-        frontier = Frontier(epoch + 1) if ends else Frontier(epoch, json.dumps(self._course.after(number + 1)).encode(), True)
+            front = self._front
+        return self._hand(front, loop.epoch, start[1], ready)
+
+    def _hand(self, front: _Front, epoch: int, number: int, ready: bool) -> Hand:
+        """The next batch of the range in front, counted as the engine counts."""
+        run = self.run
+        one = front.left[0]
+        began = monotonic()
+        values = {name: _own(value) for name, value in one.values.items()}
+        batch = self._shown(values if self._tail is None else self._tail(values))
+        self._meter.own += monotonic() - began
+
+        last = front.over and len(front.left) == 1 and one.position is None
+        ends = last if self._course.skip else number + 1 >= self._course.batches
+        self._count(*one.lost, *(front.made.lost if ends else ()))
+        front.left.popleft()
+        if ends:
+            self._front = None
+            self._place, frontier = (epoch + 1, 0, 0), Frontier(epoch + 1)
+            run.lost = {lost for lost in run.lost if lost[0] >= epoch}  # states within the epoch may still be asked for
+            run.replaced = {lost for lost in run.replaced if lost[0] >= epoch}
+        else:
+            position = self._course.end(front.range, number + 1 - front.range.first) if one.position is None else one.position
+            replaced = run.identity.place(run.frontier).get("replaced", 0) + sum(lost.replaced for lost in one.lost)
+            self._place = epoch, number + 1, position
+            frontier = Frontier(epoch, json.dumps(self._course.place(number + 1, position, replaced)).encode(), True)
+        run.clock.batches += 1
         hand = Hand(batch, frontier, get_ident(), self.main is None, epoch, number, ready)
         run.hand = hand
         return hand
 
-    def _begin(self, epoch: int, number: int) -> None:
+    def _count(self, *all_of: LostSample) -> None:
+        """Count samples that were lost on the way to a batch, or after the last one of an epoch."""
+        run = self.run
+        for lost in all_of:
+            lost.stage = self._names.get(lost.stage, lost.stage)
+            place, known = place_of(lost), run.replaced if lost.replaced else run.lost
+            if place not in known:
+                known.add(place)
+                run.errors._add(lost)
+                self._letters.add(lost)
+
+    def _leave(self, front: _Front, loop: Loop) -> None:
+        """Go on after the range in front: to an error, the epoch's end, or the next range."""
+        made, run = front.made, self.run
+        if made.error is not None:
+            self._count(*made.lost)
+            raise failures.again(made.error)
+        if front.over and self._course.skip:  # after its last batch, samples were lost
+            self._count(*made.lost)
+            run.frontier, loop.done = Frontier(loop.epoch + 1), True
+            self._front, self._place = None, (loop.epoch + 1, 0, 0)
+            raise StopIteration
+        self._front = None
+
+    # Ranges.
+
+    def _begin(self, start: Range) -> None:
         """Ask for batches from here on, and for none that was asked for before."""
         self._window.clear()
-        self._within.clear()
-        self._error = None
-        self._place = (epoch, number)
-        self._next = Range(epoch, number, min(self._size, self._course.batches - number))
+        self._front = None
+        self._place = start[:3]
+        size = self._size if self._course.skip else min(self._size, self._course.batches - start.first)
+        self._next = start._replace(size=size)
         self._ask()
 
     def _ask(self) -> None:
         """Give feeders ranges, as many as there is room for."""
+        epochs = self.run.config["epochs"]
         while self._next is not None and self._next.size > 0 and len(self._window) < self._most:
-            feeder = min(self._alive(), key=lambda i: self._busy[i])
-            if self._busy[feeder] >= _AHEAD:
+            feeder = min(self._able(), key=lambda one: len(one.tasks))
+            if len(feeder.tasks) >= _AHEAD:
                 return
-            one = _Asked(self._next)
-            self._window.append(one)
-            self._give(one, feeder)
-            end = self._next.first + self._next.size
-            count = min(self._size, self._course.batches - end)
-            epochs = self.run.config["epochs"]
-            if count > 0:
-                self._next = Range(self._next.epoch, end, count)
-            elif epochs is None or self._next.epoch + 1 < epochs:
-                self._next = Range(self._next.epoch + 1, 0, min(self._size, self._course.batches))
-            else:
-                self._next = None
+            asked = _Asked(self._next, self._course.state(self._next), False)
+            self._window.append(asked)
+            self._give(asked, feeder)
+            self._next = self._after(self._next, epochs)
 
-    def _give(self, one: _Asked, feeder: int) -> None:
+    def _after(self, one: Range, epochs: int | None) -> Range | None:
+        """The range after another one of which no sample is lost."""
+        after = self._course.after(one, self._size)
+        if after is None and (epochs is None or one.epoch + 1 < epochs):
+            return self._course.begins(one.epoch + 1, self._size)
+        return after
+
+    def _give(self, asked: _Asked, feeder: Feeder) -> None:
         """Have a feeder make a range."""
-        state = self._course.state(one.range)
-        task: Future[Any]
-        if feeder == len(self._actors):
-            assert self._thread is not None
-            assert self._local is not None
-            task = self._thread.submit(self._local.make, state, one.range.size)
-        else:
-            actor = self._actors[feeder]
-            if feeder not in self._known:
-                self._compare(feeder, actor)
-            task = actor.make.remote(state, one.range.size).future()
-        one.tasks[task] = _Task(feeder, monotonic())
-        self._busy[feeder] += 1
-        task.add_done_callback(lambda done: self._events.put((one, done)))
-
-    def _compare(self, feeder: int, actor: Any) -> None:
-        """Refuse a feeder that would make other batches, as soon as it says so."""
-        self._known.add(feeder)
-
-        def compared(done: Future[Any]) -> None:
-            if done.exception() is not None:
-                return  # it has died, and its ranges will say so
-            its = done.result()
-            differ = [key for key in self._mine if its[key] != self._mine[key]]
-            if differ:
-                error = RecipeError(
-                    f"headrace: feeder {feeder} would make other batches than this machine: its {differ[0]} is {its[differ[0]]!r}, and"
-                    f" here it is {self._mine[differ[0]]!r}: give all nodes the same release, files and libraries"
-                )
-                one = _Asked(Range(0, 0, 0))
-                failed: Future[Any] = Future()
-                failed.set_exception(error)
-                self._events.put((one, failed))
-
-        actor.identity.remote().future().add_done_callback(compared)
+        self._meter.began = self._meter.began or monotonic()
+        told = feeder.identify()
+        if told is not None:
+            told.add_done_callback(lambda done: self._events.put((feeder, None, done)))
+        task = feeder.make(asked.state, asked.range.size, self._course.skip and not asked.exact)
+        asked.by[task] = feeder
+        feeder.tasks[task] = monotonic()
+        task.add_done_callback(lambda done: self._events.put((feeder, asked, done)))
 
     def _fill(self, deadline: Deadline | None) -> None:
         """Wait until something has come, and take the range in front if it is whole."""
-        if self._error is not None:
-            raise failures.again(self._error)
         front = self._window[0] if self._window else None  # none: feeders are busy with ranges that nobody wants any more
         if front is not None and front.made is not None:
             self._window.popleft()
-            self._within.extend(front.made)
-            self._error = front.error
+            self._take_front(front, front.made)
             self._ask()
             return
         if deadline is not None:
             deadline.look()
         left = None if deadline is None else deadline.left()
         try:
-            one, task = self._events.get(timeout=_LOOK if left is None else max(0.0, min(left, _LOOK)))
+            feeder, asked, task = self._events.get(timeout=_LOOK if left is None else max(0.0, min(left, _LOOK)))
         except Empty:
             if left is not None and left <= _LOOK:
                 assert deadline is not None
                 deadline.miss()
-            self._look()
+            self._look(monotonic())
             return
-        self._came(one, task)
+        if monotonic() - self._looked > _LOOK:
+            self._look(monotonic())
+        if asked is None:
+            self._identified(feeder, task)
+        else:
+            self._came(feeder, asked, task)
         self._ask()
 
-    def _came(self, one: _Asked, task: Future[Any]) -> None:
+    def _take_front(self, asked: _Asked, made: Made) -> None:
+        """Have the loop get the batches of a range, if what came before it is what was assumed."""
+        one, course = asked.range, self._course
+        if not asked.exact and self._passes_limit(one, made):
+            self._ask_exactly(one)
+            return
+        last = course.after(one, self._size) is None
+        if made.error is None and not made.uncut and not asked.exact and len(made.batches) != one.size and not (course.skip and last):
+            raise HeadraceError(
+                f"headrace: a range of {one.size} batches has {len(made.batches)}: do the machines have the same files?"
+                " Only this machine's would be right"
+            )
+        self._front = front = _Front(asked, made, last)
+        if not front.uncut or made.error is not None:
+            return
+
+        # Later samples took the rows of those that were lost, so what was asked for after
+        # it begins elsewhere.
+        if front.over:
+            epochs = self.run.config["epochs"]
+            after = None if epochs is not None and one.epoch + 1 >= epochs else course.begins(one.epoch + 1, self._size)
+        else:
+            position = made.batches[-1].position
+            assert position is not None
+            after = Range(one.epoch, one.first + len(made.batches), position, self._size)
+        if after is None or not self._window or not self._window[0].range.same(after):
+            self._window.clear()
+            self._next = after
+
+    def _passes_limit(self, one: Range, made: Made) -> bool:
+        """Whether this range has more lost samples than its epoch may have left: only a run alone knows which is one too many."""
+        lost = sum(len(batch.lost) for batch in made.batches) + len(made.lost)
+        if not lost:
+            return False
+        run = self.run
+        known = sum(place[0] == one.epoch for place in run.lost)
+        if run.frontier.epoch == one.epoch:
+            known += run.identity.place(run.frontier).get("replaced", 0)
+        return known + lost > limit(run.config.get("max_errors"), run.opened["samples_per_epoch"])
+
+    def _ask_exactly(self, one: Range) -> None:
+        """Have a range made from the state that a run alone has there, and begin again after it."""
+        self._window.clear()
+        asked = _Asked(one, self._course.exact(self.run.record()), True)
+        self._window.append(asked)
+        self._next = None
+        self._give(asked, min(self._able(), key=lambda feeder: (not isinstance(feeder, Local), len(feeder.tasks))))
+
+    # Feeders.
+
+    def _came(self, feeder: Feeder, asked: _Asked, task: Future[Any]) -> None:
         """Take an answer."""
-        asked = one.tasks.pop(task, None)
-        if asked is not None:
-            self._busy[asked.feeder] -= 1
+        asked.by.pop(task, None)
+        began = feeder.tasks.pop(task, monotonic())
         error = task.exception()
         if error is None:
-            if one.made is None:
-                one.made, one.error = task.result()
-                if asked is not None:
-                    self._took.append(monotonic() - asked.began)
+            made = task.result()
+            feeder.count(made)
+            if asked.made is None:
+                asked.made = made
+                if began > feeder.since:  # else it had to begin itself
+                    self._took.append(monotonic() - began)
             return
+        if not self._has_died(feeder, error):
+            raise _failure(feeder, error)
+        if asked in self._window and asked.made is None and not asked.by:
+            self._give(asked, self._besides(feeder))
+
+    def _identified(self, feeder: Feeder, task: Future[Any]) -> None:
+        """Refuse a feeder that would make other batches."""
+        error = task.exception()
+        if error is not None:
+            if not self._has_died(feeder, error):
+                raise _failure(feeder, error)
+            return
+        its = task.result()
+        differ = [key for key in self._mine if its.get(key) != self._mine[key]]
+        if differ:
+            raise RecipeError(
+                f"headrace: {feeder.name} on {its['node']} would make other batches than this machine: its {differ[0]} is"
+                f" {its.get(differ[0])!r}, and here it is {self._mine[differ[0]]!r}: give all nodes the same release, files and libraries"
+            )
+        feeder.identified(its)
+
+    def _has_died(self, feeder: Feeder, error: BaseException) -> bool:
+        """Whether an error says that a feeder's process has ended: others have its work, and Ray starts it again."""
         exceptions = imported().exceptions
-        if asked is None or not isinstance(error, exceptions.RayActorError) or error.actor_init_failed:
-            if isinstance(error, HeadraceError):
-                raise failures.again(error)
-            raise HeadraceError(f"headrace: a feeder failed: {error}")
-        self._known.discard(asked.feeder)  # what begins in its place is another process, maybe elsewhere
-        if not isinstance(error, exceptions.ActorUnavailableError):
-            self._dead.add(asked.feeder)  # somebody has ended it for good
-        if one in self._window and one.made is None and not one.tasks:
-            self._give(one, self._besides(asked.feeder))
+        if not isinstance(feeder, Actor) or not isinstance(error, exceptions.RayActorError) or error.actor_init_failed:
+            return False
+        feeder.died(not isinstance(error, exceptions.ActorUnavailableError))
+        return True
 
-    def _besides(self, feeder: int) -> int:
-        """The feeder with the fewest ranges, but this one if there is another."""
-        others = [i for i in self._alive() if i != feeder] or self._alive()
-        return min(others, key=lambda i: self._busy[i])
-
-    def _alive(self) -> list[int]:
+    def _able(self) -> list[Feeder]:
         """The feeders that are there, or will be again."""
-        alive = [i for i in range(len(self._busy)) if i not in self._dead]
+        alive = [one for one in self._crew if not one.dead]
         if not alive:
             raise HeadraceError("headrace: all feeders have been ended; go on from loader.state_dict() with a new loader")
-        return alive
+        return [one for one in alive if not one.hung] or alive
 
-    def _look(self) -> None:
-        """Ask for a range that is late of another feeder, too."""
+    def _besides(self, feeder: Feeder | None) -> Feeder:
+        """The feeder with the fewest ranges, but this one if there is another."""
+        able = self._able()
+        return min([one for one in able if one is not feeder] or able, key=lambda one: len(one.tasks))
+
+    def _look(self, now: float) -> None:
+        """Ask for a range that is late of another feeder, too; restart a feeder that says nothing although others have."""
+        self._looked = now
         late = max(_LATE, 2 * max(self._took, default=_LATE))
-        for one in self._window:
-            if one.made is None and len(one.tasks) == 1:
-                ((_, asked),) = one.tasks.items()
-                if monotonic() - asked.began > late:
-                    self._give(one, self._besides(asked.feeder))
-                    return
+        for asked in self._window:
+            if asked.made is None and len(asked.by) == 1:
+                ((task, feeder),) = asked.by.items()
+                if now - feeder.tasks[task] > late:
+                    other = self._besides(feeder)
+                    if other is not feeder:
+                        feeder.hung = feeder.begun and isinstance(feeder, Actor)
+                        self._give(asked, other)
+                        return
+        for feeder in self._crew:
+            if isinstance(feeder, Actor) and feeder.hung and feeder.tasks and now - min(feeder.tasks.values()) > 2 * late and self._took:
+                feeder.tasks.clear()
+                warnings.warn(
+                    f"headrace: {feeder.name} on {feeder.node} has not answered for {2 * late:.0f} s: it is started again, and others do"
+                    " its work",
+                    HeadraceWarning,
+                    stacklevel=outside(),
+                )
+                feeder.restart()
+                return
+        if not self._silent and not self._took and now - self._meter.began > _SILENT and not any(one.begun for one in self._crew):
+            self._silent = True
+            ray = imported()
+            free, all_of = (what().get("CPU", 0) for what in (ray.available_resources, ray.cluster_resources))
+            warnings.warn(
+                f"headrace: no feeder has begun after {_SILENT:.0f} s: the cluster has {free:g} of {all_of:g} cores free. Ask for fewer"
+                " cpus=, add nodes, or look at `ray status`",
+                HeadraceWarning,
+                stacklevel=outside(),
+            )
+
+    def statistics(self, stats: dict[str, Any]) -> dict[str, Any]:
+        """Statistics with those of the feeders."""
+        return {**stats, **self._meter.told(self._crew, {**stats, "yielded": self.run.clock.batches})}
 
     def close(self) -> None:
         """Let go of all feeders."""
-        ray = imported()
         self._window.clear()
-        for actor in self._actors:
+        for feeder in reversed(self._crew):
             try:
-                ray.kill(actor)
+                feeder.close()
             except Exception:  # the cluster is gone
-                break
-        if self._thread is not None:
-            self._thread.shutdown(wait=True, cancel_futures=True)
-        if self._local is not None:
-            self._local.close()
+                feeder.dead = True
+
+
+def _failure(feeder: Feeder, error: BaseException) -> HeadraceError:
+    """What is raised for an error of a feeder."""
+    exceptions = imported().exceptions
+    error = getattr(error, "cause", None) or error  # without the lines of Ray
+    if isinstance(error, HeadraceError):
+        return failures.again(error)
+    if isinstance(error, (exceptions.ObjectStoreFullError, exceptions.OutOfDiskError)):
+        return HeadraceError(
+            f"headrace: {feeder.name} has no room for its batches: the object store of {feeder.node or 'its node'} is full, and so is"
+            f" the disk that it spills to ({error}): start Ray there with a larger object_store_memory, or give loader(memory=…) less"
+        )
+    return HeadraceError(f"headrace: {feeder.name} failed: {error}")
+
+
+def limit(most: float | None, samples: int) -> int:
+    """How many samples of an epoch may be lost, as the engine has it."""
+    if most is None:
+        return max(10, (samples + 99) // 100)
+    return int(most * samples * (1 + 2**-51)) if 0 < most < 1 else int(most)
 
 
 def _own(value: Any) -> Any:
     """A value that the loop may change: what Ray hands out is read-only."""
     flags = getattr(value, "flags", None)
     return value if flags is None or flags.writeable else value.copy()
-
-
-def _memory(run: Any) -> int:
-    """Bytes that ranges may come to here."""
-    given = run.config.get("memory")
-    return int(given) if given else 1 << 30
