@@ -15,9 +15,9 @@ import urllib.request
 from contextlib import contextmanager
 
 import pytest
-from web_server import WebServer
 
 import headrace as hr
+from web_server import WebServer
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples/metrics"
 
