@@ -21,10 +21,11 @@ func placesOf(r *rapid.T, n int64) []int64 {
 	anyhow := rapid.IntRange(0, 4).Draw(r, "kind") == 0
 	for i := range all {
 		all[i] = from
-		if from += step; anyhow {
+		if anyhow {
 			from = rapid.Int64Range(0, n-1).Draw(r, "place")
+		} else {
+			from = int64((uint64(from) + uint64(step)) % uint64(n))
 		}
-		from %= n
 	}
 	return all
 }

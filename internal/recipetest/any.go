@@ -63,7 +63,7 @@ func Fitting(t *rapid.T, op recipe.Op, in sample.Schema) (args recipe.Args, out 
 		usual.fields(t, reflect.ValueOf(args).Elem(), 0)
 		args = recipe.Completed(args)
 		if out, err := args.Check(in); err == nil {
-			return args, out, !needsBoxes(args)
+			return args, out, true
 		}
 	}
 	return nil, nil, false
@@ -381,14 +381,4 @@ func named(name string) recipe.Step {
 	ops := Ops()
 	at := slices.IndexFunc(ops, func(op recipe.Op) bool { return op.Name == name })
 	return recipe.Step{Op: name, Args: ops[at].New()}
-}
-
-// needsBoxes reports whether a step works on boxes, which images of these tests lack.
-func needsBoxes(args recipe.Args) bool {
-	t, is := args.(recipe.Transform)
-	if !is {
-		return false
-	}
-	_, needs := t.Transform().(interface{ NeedsBoxes() })
-	return needs
 }
