@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Subject: torchaudio 2.11.1, functional.pitch_shift(waveform, sample_rate, n_steps), also as transforms.PitchShift.
+# Subject: torchaudio 2.11.1 (PyTorch 2.15.0, CPU), functional.pitch_shift(waveform, sample_rate, n_steps), also as transforms.PitchShift.
 #
 # One would guess that a shift by a fifth costs about what one by an octave does: both stretch the recording, and resample it
 # back.
 #
 # What happens: it resamples from int(sample_rate / 2^(-n_steps/12)), 23972 Hz for a fifth at 16 kHz. The resampler has a filter
 # for each phase between two rates, and how many phases there are depends on the greatest common divisor of two numbers that are
-# nearly random. An octave has 2 of one number each beyond the width; a fifth has 4000 of 6007 numbers. So one step more or less
+# nearly random. An octave has one; a fifth has 4000, of some 6000 numbers each. So one step more or less
 # changes time and memory by a factor of hundreds; at 44.1 and 48 kHz some steps would have filters of gigabytes.
 #
 # Where a user meets it: pitch as an augmentation with steps drawn at random. Most samples take milliseconds, a few seconds, and
@@ -16,7 +16,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 python3 -m venv "$work/venv"
 "$work/venv/bin/pip" install -q uv
-"$work/venv/bin/uv" pip install -q --python "$work/venv/bin/python" torch==2.11.0 torchaudio==2.11.1 numpy==2.4.6
+"$work/venv/bin/uv" pip install -q --python "$work/venv/bin/python" torch==2.15.0 torchaudio==2.11.1 numpy==2.4.6
 "$work/venv/bin/python" - <<'PY'
 import math
 import sys
