@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from . import io as io
+    from . import log as log
     from . import ray as ray
     from . import torch as torch
     from ._batch.batch import Batch
@@ -120,7 +121,7 @@ _LATER = {
 
 
 # Modules that need more than this package does.
-_MODULES = ("io", "ray", "torch")
+_MODULES = ("io", "log", "ray", "torch")
 
 
 def __getattr__(name: str) -> Any:
