@@ -21,6 +21,7 @@ from .errors import WrongValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from ._loader.stats import Stats
@@ -44,12 +45,11 @@ def tensorboard(writer: Any) -> Any:
     """
     add = _method(writer, "add_scalar", "tensorboard", "a SummaryWriter")
 
-    class TensorBoard(_Curves):
-        def write(self, figures: dict[str, float], step: int) -> None:
-            for name, value in figures.items():
-                add(name, value, step)
+    def write(figures: dict[str, float], step: int) -> None:
+        for name, value in figures.items():
+            add(name, value, step)
 
-    return TensorBoard()
+    return _Curves(write)
 
 
 def wandb(run: Any) -> Any:
@@ -69,11 +69,10 @@ def wandb(run: Any) -> Any:
     """
     log = _method(run, "log", "wandb", "what wandb.init() returns")
 
-    class WandB(_Curves):
-        def write(self, figures: dict[str, float], step: int) -> None:
-            log({**figures, "headrace/batches": step}, commit=False)
+    def write(figures: dict[str, float], step: int) -> None:
+        log({**figures, "headrace/batches": step}, commit=False)
 
-    return WandB()
+    return _Curves(write)
 
 
 def mlflow(run_id: str | None = None) -> Any:
@@ -88,7 +87,9 @@ def mlflow(run_id: str | None = None) -> Any:
     Raises:
         WrongValue: if no run is active.
     """
-    import mlflow as library
+    import importlib
+
+    library = importlib.import_module("mlflow")
 
     if run_id is None:
         run = library.active_run()
@@ -96,27 +97,24 @@ def mlflow(run_id: str | None = None) -> Any:
             raise WrongValue("headrace: log.mlflow() finds no active run: call mlflow.start_run() before, or give run_id=")
         run_id = run.info.run_id
 
-    class MLflow(_Curves):
-        def write(self, figures: dict[str, float], step: int) -> None:
-            library.log_metrics(figures, step=step, run_id=run_id)
+    def write(figures: dict[str, float], step: int) -> None:
+        library.log_metrics(figures, step=step, run_id=run_id)
 
-    return MLflow()
+    return _Curves(write)
 
 
 class _Curves:
     """Writes what has happened since the last time."""
 
-    def __init__(self) -> None:
+    def __init__(self, write: Callable[[dict[str, float], int], None]) -> None:
+        self._write = write
         self._last: dict[str, Any] | None = None
 
     def stats(self, stats: Stats) -> None:
         last, self._last = self._last, dict(stats)
         figures = _figures(stats, last or {})
         if figures:
-            self.write(figures, int(stats.get("yielded", 0)))
-
-    def write(self, figures: dict[str, float], step: int) -> None:
-        raise NotImplementedError
+            self._write(figures, int(stats.get("yielded", 0)))
 
 
 def _figures(now: dict[str, Any], last: dict[str, Any]) -> dict[str, float]:
@@ -148,7 +146,7 @@ def _figures(now: dict[str, Any], last: dict[str, Any]) -> dict[str, float]:
 
 def _cpu(stats: dict[str, Any]) -> float:
     processes = stats.get("resources", {}).get("processes", ())
-    return sum(one["user_ns"] + one["system_ns"] + one["ended_ns"] for one in processes if one["name"] != "trainer")
+    return float(sum(one["user_ns"] + one["system_ns"] + one["ended_ns"] for one in processes if one["name"] != "trainer"))
 
 
 def _since(now: dict[str, Any], last: dict[str, Any], name: str) -> float:
