@@ -19,10 +19,10 @@ import (
 )
 
 // drawn is a media.Rand that gives the numbers of one operation, by the number of the
-// draw.
+// draw, and then the first ones again.
 type drawn []float64
 
-func (d drawn) Float64(_ uint64, draw uint32) float64 { return d[draw] }
+func (d drawn) Float64(_ uint64, draw uint32) float64 { return d[int(draw)%len(d)] }
 
 func planned(t testing.TB, width, height int, r media.Rand, ops ...media.Op) media.Plan {
 	t.Helper()

@@ -98,7 +98,7 @@ func TestBenchOnATerminal(t *testing.T) {
 	bench.Dir, bench.Stdout, bench.Stderr = root, &table, slave
 	err := bench.Run()
 	said := read()
-	want := regexp.MustCompile("^\r\x1b\\[Klisting the files for 1 worker\r\x1b\\[Kround 1 of 2, 1 worker: [0-9,.]+ samples/s, 0:00 left\r\x1b\\[Kround 2 of 2, 1 worker: [0-9,.]+ samples/s, 0:00 left\r\x1b\\[K$")
+	want := regexp.MustCompile("^\r\x1b\\[Klisting the files for 1 worker\r\x1b\\[Kround 1 of 2, 1 worker: [0-9,.]+ samples/s, 0:0[0-9] left\r\x1b\\[Kround 2 of 2, 1 worker: [0-9,.]+ samples/s, 0:0[0-9] left\r\x1b\\[K$")
 	if err != nil || !want.MatchString(said) || escapes.MatchString(table.String()) {
 		t.Errorf("%v: %q\n%s", err, said, table.String())
 	}
