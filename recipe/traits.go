@@ -31,6 +31,7 @@ type Traits struct {
 
 	Columns bool    // it makes fields of others, of a sample or of a batch: steps that do are one part
 	Copies  string  // the field whose value several get; "": none
+	Cuts    *On     // the image of which it makes several; nil: none
 	Seed    *uint64 // of its own, instead of the recipe's
 	Selects bool    // it says which samples of a source come, and not in which order
 	Divides bool    // by what they are, and so before anything orders them

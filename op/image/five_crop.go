@@ -19,7 +19,7 @@ import (
 var _ = Ops.Add(recipe.NewOp[FiveCrop]("five_crop", recipe.Between,
 	"Cut the four corners and the middle out of an image, for a test by several crops: [5, height, width, channels].").Explained(`
 The field becomes an array, so steps on images come before. The order is top left, top right, bottom left, bottom right, middle. A smaller
-image is a bad sample.`,
+image is a bad sample, and boxes that go along with the image are refused.`,
 	`.resize(256).five_crop(224).batch(32)`).
 	Called("size").
 	Replacing("FiveCrop(size)"))
@@ -91,10 +91,14 @@ func cropsType(f media.Form, size recipe.Size, n int) sample.Type {
 }
 
 // Traits implements [recipe.Traited].
-func (*FiveCrop) Traits() recipe.Traits { return recipe.Traits{Content: "image"} }
+func (f *FiveCrop) Traits() recipe.Traits {
+	return recipe.Traits{Content: "image", Cuts: &recipe.On{Field: f.Field}}
+}
 
 // Traits implements [recipe.Traited].
-func (*TenCrop) Traits() recipe.Traits { return recipe.Traits{Content: "image"} }
+func (c *TenCrop) Traits() recipe.Traits {
+	return recipe.Traits{Content: "image", Cuts: &recipe.On{Field: c.Field}}
+}
 
 // crops is the part of a recipe that cuts several parts out of an image.
 type crops struct {

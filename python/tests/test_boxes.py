@@ -242,6 +242,7 @@ def test_rows_that_are_not_as_many():
             lambda p: p.boxes().views(2, lambda v: v.random_flip()),
             'copies "image" without its boxes: copy them too, before boxes',
         ),
+        (lambda p: p.boxes().ten_crop(4), 'makes several images of "image", and its boxes can go along with one only'),
         (lambda p: p.boxes().random_flip().resize((8, 8)).batch(2), 'cannot stack sequences of different lengths: the field "boxes"'),
     ],
 )

@@ -61,6 +61,7 @@ def test_the_reference_has_every_public_name():
     shown = re.findall(r"^::: (headrace\.[\w.]+)", page, re.MULTILINE)
     public = {f"headrace.{name}" for name in hr.__all__} - {"headrace.__version__", "headrace.torch", "headrace.io"}
     public |= {f"headrace.io.{name}" for name in hr.io.__all__} | {f"headrace.torch.{name}" for name in headrace.torch.__all__}
+    public |= {f"headrace.log.{name}" for name in hr.log.__all__}
     assert sorted(shown) == sorted(set(shown))
     assert public - set(shown) == set()
-    assert set(shown) - public - {"headrace.io"} == set()
+    assert set(shown) - public - {"headrace.io", "headrace.log"} == set()

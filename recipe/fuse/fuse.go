@@ -134,7 +134,10 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 			return fmt.Errorf("copies %q without its boxes: copy them too, before boxes, and add boxes for each copy", t.Copies)
 		}
 		c.fields(args, s)
-	default: // a function, decode_npy, a step on columns, an operation from elsewhere
+	default: // a function, five_crop, decode_npy, a step on columns, an operation from elsewhere
+		if err := c.cutsBoxes(t); err != nil {
+			return err
+		}
 		together := !f.separate && (!c.batched || t.Columns)
 		if p := c.last(); together && p != nil && p.Step != nil {
 			if chain := p.Chain(); Joins(chain[len(chain)-1], s) {
@@ -143,6 +146,19 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 			}
 		}
 		c.begin(Part{Step: &s}, s)
+	}
+	return nil
+}
+
+// cutsBoxes returns an error if a step makes several images of one whose boxes go along.
+func (c *chain) cutsBoxes(t recipe.Traits) error {
+	if t.Cuts == nil {
+		return nil
+	}
+	for _, image := range t.Cuts.Images(c.schema) {
+		if c.boxesOf(image) != nil {
+			return fmt.Errorf("makes several images of %q, and its boxes can go along with one only: leave out boxes", image)
+		}
 	}
 	return nil
 }

@@ -1665,7 +1665,7 @@ class Operations:
             .resize(256).five_crop(224).batch(32)
 
         The field becomes an array, so steps on images come before. The order is top left, top right, bottom left, bottom right, middle. A
-        smaller image is a bad sample.
+        smaller image is a bad sample, and boxes that go along with the image are refused.
 
         Args:
             size: (height, width), or one number for both.
