@@ -78,9 +78,12 @@ func jobHere() string {
 	return ""
 }
 
-// isLoopback reports whether only this machine can ask.
-func isLoopback(listen string) bool {
-	host, _, _ := net.SplitHostPort(listen)
-	ip := net.ParseIP(host)
+// isLoopback reports whether a host, with or without a port, is on the loopback interface,
+// where only this machine can ask.
+func isLoopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

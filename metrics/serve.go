@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -30,21 +29,12 @@ func handler(from prometheus.Gatherer, loopback bool) http.Handler {
 		ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 8, Timeout: 5 * time.Second,
 	}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if loopback && !isThisMachine(r.Host) {
+		if loopback && !isLoopback(r.Host) {
 			http.Error(w, "ask for 127.0.0.1 or localhost", http.StatusForbidden)
 			return
 		}
 		mux.ServeHTTP(w, r)
 	})
-}
-
-// isThisMachine reports whether a Host, with or without a port, is on the loopback
-// interface.
-func isThisMachine(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	return isLoopback(net.JoinHostPort(strings.Trim(host, "[]"), "0"))
 }
 
 // ofAll gathers from this process and the others of the machine.

@@ -1190,7 +1190,7 @@ class Pipeline(Operations):
             from ._loader.imports import movable
 
             request.movable = movable(self._steps)
-        session = Session(connection, request, state=state, replay=replay, idle=idle or None)
+        session = Session(connection, request, state=state, replay=replay, idle=idle)
         from ._loader.loader import Loader
 
         try:

@@ -94,11 +94,10 @@ class Session:
             "state": None,
             "serial_until": None,
             "replay": None,
+            "idle": False,
             **place,
             **(preview or {}),
         }
-        if opening.get("idle") is None:
-            opening.pop("idle", None)
         if request.python is not None:
             opening["python"] = request.python
         if request.metrics and preview is None:

@@ -156,7 +156,7 @@ class Run:
         self.recovery.passed(record["epoch"], record["sources"])
         serial_until = self.recovery.serial_until()
         connection = manager.connect(alone=serial_until is not None)
-        session = Session(connection, self.request, state=record, serial_until=serial_until, idle=self.idle or None)
+        session = Session(connection, self.request, state=record, serial_until=serial_until, idle=self.idle)
         self.open(session)
         self.session = session
         self.clock.reset()
