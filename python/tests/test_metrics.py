@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import http.server
 import socket
 import subprocess
@@ -45,7 +46,7 @@ def told(address, enough=lambda series: True):
     for _ in range(200):
         try:
             text = urllib.request.urlopen(url, timeout=5).read().decode()
-        except urllib.error.URLError:
+        except (OSError, http.client.HTTPException):  # nobody is there yet, or was killed within an answer
             series = {}
         else:
             families = text_string_to_metric_families(text)
