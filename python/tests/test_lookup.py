@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from datetime import date
 
 import numpy as np
 import pandas as pd
@@ -215,7 +216,10 @@ NOT = [
     ({"lookup": {"item": {"item": [1, 2], "name": ["a", "b"]}}}, 'of "item" has "name", and there is such a field already'),
     ({"lookup": {"item": {"item": [1, 2], "x": [[1], [2, 3]]}}}, "'x' for 'item', whose arrays differ in shape"),
     ({"lookup": {"item": {"item": [1, 2], "x": [1.0, float("nan")]}}}, "with a missing value, or no finite number"),
-    ({"lookup": {"item": {"item": [1, 2], "x": ["a", None]}}}, "with None as value 1, and text before or after it"),
+    ({"lookup": {"item": {"item": [1, 2], "x": ["a", None]}}}, "with a missing value as value 1: write the table into a file"),
+    ({"lookup": {"item": {"item": [1, 2], "x": [1.5, None]}}}, "with a missing value as value 1: write the table into a file"),
+    ({"lookup": {"item": {"item": [1, 2], "x": ["a", 1]}}}, "with 1 as value 1, and text before or after it"),
+    ({"lookup": {"item": {"item": [1, 2], "x": [date(2026, 1, 1)] * 2}}}, "of the type date: must be whole numbers"),
     ({"lookup": {"item": {"item": [1, 2], "x": [None, {}]}}}, "with None as value 0"),
     ({"lookup": {"item": {"from": {"item": [1, 2], "x": [1, 2]}, "missing": "null"}}}, "give the value for null"),
     (

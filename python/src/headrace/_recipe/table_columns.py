@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+
 from ..errors import RecipeError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+_WRITE = "write the table into a file, such as Parquet, and name that; fields= says what null is there"
+_MUST_BE = "must be whole numbers, floats, bools, arrays of these or text; dates are whole numbers in a file, such as Parquet"
 
 
 def is_table(of: Any) -> bool:
@@ -80,16 +85,27 @@ def _typed(what: str, values: Any) -> tuple[int, dict[str, Any]]:
         return len(values), {"text": _texts(what, values)}
     kind = values.dtype.kind
     if kind not in "biuf" or not values.ndim:
-        raise RecipeError(f"{what} of the type {values.dtype}: must be whole numbers, floats, bools, arrays of these or text")
+        raise RecipeError(f"{what} of the type {values.dtype}: {_MUST_BE}")
     if why := why_not(values):
-        raise RecipeError(f"{what} with {why}: write the table into a file, such as Parquet, and name that")
+        raise RecipeError(f"{what} with {why}: {_WRITE}")
     if values.ndim == 1:
         return len(values), {dtype_of(values): values.tolist()}
     return len(values), {"shape": list(values.shape[1:]), dtype_of(values): values.reshape(len(values), -1).tolist()}
 
 
 def _texts(what: str, values: Any) -> list[str]:
-    for i, value in enumerate(values):
-        if not isinstance(value, str):
-            raise RecipeError(f"{what} with {value!r:.60} as value {i}, and text before or after it: must be text in each row")
-    return list(map(str, values))
+    others = [i for i, value in enumerate(values) if not isinstance(value, str)]
+    if not others:
+        return list(map(str, values))
+    missing = next((i for i in others if _is_missing(values[i])), None)
+    if missing is not None:
+        raise RecipeError(f"{what} with a missing value as value {missing}: {_WRITE}")
+    value = values[others[0]]
+    if len(others) == len(values):
+        raise RecipeError(f"{what} of the type {type(value).__name__}: {_MUST_BE}")
+    raise RecipeError(f"{what} with {value!r:.60} as value {others[0]}, and text before or after it: must be text in each row")
+
+
+def _is_missing(value: Any) -> bool:
+    missing = value is None or value is getattr(sys.modules.get("pandas"), "NA", None)
+    return missing or (isinstance(value, float) and value != value)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from time import monotonic_ns
 from typing import TYPE_CHECKING, NamedTuple
 
-from .._batch.lazy_numpy import np
 from . import log
-from .columns import Arrays
 from .frames import DONE
 from .getitems import several_of
 from .writer import FULL, SEND_AFTER, TOOK
@@ -59,7 +58,8 @@ class Bursts:
         end, tag = task.items, lane.tag
         writer.kept([False] * len(task.columns))  # results are copied, those too that are what came
         long_calls.begin(end)
-        steps, keep = self._begin(task.index), _keeper(writer)
+        steps = self._begin(task.index)
+        keep, add = _keeper(writer)
         first, size = 0, 1
         sent = now = monotonic_ns()
         while first < end and first < long_calls.end:
@@ -91,7 +91,7 @@ class Bursts:
                 failed = e
             long_calls.leave()
             good = len(made)
-            _add(writer, made)
+            add(made)
             if failed is not None:
                 self._fail(first + good, failed, at, value)
                 last = first + good + 1
@@ -158,35 +158,33 @@ class _Failed(Exception):
         self.why, self.at, self.value = why, at, value
 
 
-def _keeper(writer: Writer) -> Callable[[Any], Any]:
-    """What makes values, such as stay what they are whatever the next calls do, of what is left of a sample: one value or several."""
+def _keeper(writer: Writer) -> tuple[Callable[[Any], Any], Callable[[list[Any]], None]]:
+    """What makes lasting values of what is left of a sample, whatever the next calls do, and what adds those of several samples."""
     columns = writer.columns
-    if len(columns) == 1 and isinstance(columns[0], Arrays) and columns[0].plain:
-        return _bytes_of(columns[0])
+    keeps = [c.keeper() for c in columns]
+    if None in keeps:
+        keeps = [c.lasting for c in columns]
+        return lambda values: [keep(value) for keep, value in zip(keeps, values)], partial(_add_each, writer)
     if len(columns) == 1:
-        keep = columns[0].lasting
-        return lambda values: [keep(*values)]
-    keeps = [c.lasting for c in columns]
-    return lambda values: [keep(value) for keep, value in zip(keeps, values)]
+        (keep,) = keeps
 
+        def add_values(made: list[Any]) -> None:
+            columns[0].extend(made)
+            writer.status += [DONE] * len(made)
 
-def _bytes_of(only: Arrays) -> Callable[[Any], bytes]:
-    dtype, shape, ndarray = only.dtype, only.shape, np.ndarray
+        return lambda values: keep(*values), add_values
 
-    def bytes_of(values: Any) -> bytes:
-        (value,) = values
-        if type(value) is not ndarray or value.dtype is not dtype or value.shape != shape:
-            value = only.lasting(value)
-        return value.tobytes()  # type: ignore[no-any-return]
-
-    return bytes_of
-
-
-def _add(writer: Writer, made: list[Any]) -> None:
-    """Add samples."""
-    if made and type(made[0]) is bytes:
-        writer.columns[0].rows += made
+    def add_columns(made: list[Any]) -> None:
+        for c, values in zip(columns, zip(*made)):
+            c.extend(values)
         writer.status += [DONE] * len(made)
-        return
+
+    if len(columns) == 2:
+        first, second = keeps
+        return lambda values: (first(values[0]), second(values[1])), add_columns
+    return lambda values: [keep(value) for keep, value in zip(keeps, values)], add_columns
+
+
+def _add_each(writer: Writer, made: list[Any]) -> None:
     for values in made:
         writer.add(len(writer.status), values, ())

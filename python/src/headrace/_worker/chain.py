@@ -122,7 +122,9 @@ class Link:
         # What it is given was checked as its result is.
         self.same = bool(before["checks"] and gives and gives[0] in (before["gives"] or ()))
         self.to: list[str] = setup["to"] or self.fields or []
-        self._values = values_of_result(setup, _Named(self.to if self.fields is not None else [f["name"] for f in gives or ()]))
+        self.names_given = [f["name"] for f in gives or ()]
+        self.values = values_of_result(setup, _Named(self.to if self.fields is not None else self.names_given))
+        self.gives_tuple = self.fields is None and bool(self.to) and not (self.keeps or self.reads or self.probing)
         self.call = self._caller()  # None: it takes more than values
         self.field = self._field()
         self.accept = self._acceptor()
@@ -204,13 +206,13 @@ class Link:
             return self._reader()
         if self.probing:
             return self._find
-        if self.fields is None and self.to:
+        if self.gives_tuple:
             return self._of_tuple
         return self._whole if self.fields is None else self._named()
 
     def _of_tuple(self, _: Sample, result: Any) -> Sample:
         """Take a tuple, as the last function: its values are fields whose names are their numbers."""
-        return dict(zip(self.to, self._values(result)))
+        return dict(zip(self.to, self.values(result)))
 
     def _whole(self, state: Sample, result: Any) -> Sample:
         """Take another sample."""
@@ -218,7 +220,7 @@ class Link:
             sample = {BARE: result}
         else:
             if not hasattr(result, "keys") or (self._names is not None and result.keys() != self._names):
-                self._values(result)  # says what is wrong with it
+                self.values(result)  # says what is wrong with it
             sample = dict(result)
             if len(sample) == 1:
                 check_names([*sample])
@@ -230,7 +232,7 @@ class Link:
 
     def _named(self) -> Callable[[Sample, Any], Sample]:
         """What takes values of a sample."""
-        to, values_of, checks, last = self.to, self._values, self.checks, self.last
+        to, values_of, checks, last = self.to, self.values, self.checks, self.last
         if len(to) > 1:
 
             def several(state: Sample, result: Any) -> Sample:
@@ -263,7 +265,7 @@ class Link:
 
     def _reader(self) -> Callable[[Sample, Any], Sample]:
         """What takes what was read. The next function may work in place, so nothing of it is the object's own any more."""
-        values_of = self._values
+        values_of = self.values
         gives = self.callee.setup["gives"]
         columns = [(f["name"], taker(f, gives)) for f in gives]
         names = {f["name"] for f in gives} if self.fields is None else None  # of a dict

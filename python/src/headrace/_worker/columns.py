@@ -98,6 +98,10 @@ class Column:
     def settle(self, plain: bool) -> None:
         """Begin with a pack. `plain` says that there is no other place for results than the message."""
 
+    def keeper(self) -> Any:
+        """What makes values, as `extend` takes them, that stay what they are whatever later calls do; None: they are added one by one."""
+        return None
+
 
 class Scalars(Column):
     """Numbers: they lie one behind the other, those of samples that have failed too."""
@@ -147,6 +151,13 @@ class Scalars(Column):
         if self.writer.whole is not None:
             self.writer.whole.take(self.size)  # where the engine puts it
         self.values.append(value)
+
+    def keeper(self) -> Any:
+        return self.check if self.writer.whole is None else None
+
+    def extend(self, values: Any) -> None:
+        """Add values of several samples."""
+        self.values += values
 
     def _convert(self, value: Any) -> Any:
         exact = self.exact
@@ -228,6 +239,22 @@ class Arrays(Column):
     def settle(self, plain: bool) -> None:
         """Begin with a pack. `plain` says that there is no other place for results than the message."""
         self.plain = plain and self.in_rows
+
+    def keeper(self) -> Any:
+        if not self.plain:
+            return None
+        dtype, shape, ndarray, lasting = self.dtype, self.shape, np.ndarray, self.lasting
+
+        def bytes_of(value: Any) -> Any:
+            if type(value) is not ndarray or value.dtype is not dtype or value.shape != shape:
+                value = lasting(value)
+            return value.tobytes()
+
+        return bytes_of
+
+    def extend(self, values: Any) -> None:
+        """Add what the keeper has made of several samples."""
+        self.rows += values
 
     def lend(self, item: int, one: bool) -> tuple[Any, int | None]:
         """Memory for a result, and its place; None: what is written there is copied."""

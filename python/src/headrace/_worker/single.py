@@ -128,14 +128,20 @@ def single(it: Run, lane: Lane, voice: Voice, long_calls: LongCalls) -> Callable
 
 
 def singles(it: Run) -> list[Step] | None:
-    """The functions of a chain whose samples are one value; None: they are more, or its functions take more."""
+    """The functions of a chain whose samples are one value, or a tuple at its end; None: they are more, or its functions take more."""
     name = _name(it)
-    if name is None or it.writer.names != [name] or not all(_takes(link, name) for link in it.links):
+    *links, last = it.links
+    tuples = last.gives_tuple and last.plain and name == BARE
+    if name is None or not all(_takes(link, name) for link in (links if tuples else it.links)):
         return None
-    steps = [Step(link.step, link.function, _taker(link)) for link in it.links]
-    last = steps[-1].accept
-    steps[-1] = steps[-1]._replace(accept=lambda given, result: (result if last is None else last(given, result),))
-    return steps
+    if it.writer.names != (last.names_given if tuples else [name]):
+        return None
+    steps = [Step(link.step, link.function, _taker(link)) for link in links]
+    if tuples:
+        values = last.values
+        return [*steps, Step(last.step, last.function, lambda given, result: values(result))]
+    accept = _taker(last)
+    return [*steps, Step(last.step, last.function, lambda given, result: (result if accept is None else accept(given, result),))]
 
 
 def _taker(link: Link) -> Callable[[Any, Any], Any] | None:
