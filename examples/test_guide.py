@@ -160,6 +160,7 @@ PAGES = [
     "live.md",
     "masks.md",
     "own-python.md",
+    "skill.md",
     "from-spdl.md",
     "from-video-libraries.md",
     "from-data-libraries.md",

@@ -1,28 +1,49 @@
 package main
 
 import (
+	"errors"
+	"io"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
+	"github.com/headrace/headrace/docs"
 	"github.com/headrace/headrace/internal/version"
 )
 
-// docsCommand writes what --help says in the forms that packages and the guide need. It
-// is hidden: who installs Headrace has both.
+// docsCommand prints the guide for programs, and writes what --help says in the forms
+// that packages and the guide need. Those are hidden: who installs Headrace has both.
 func docsCommand() *cobra.Command {
+	var llms, skill bool
 	c := &cobra.Command{
-		Use:    "docs",
-		Short:  "Write the reference of all commands as files",
-		Hidden: true,
-		Args:   cobra.NoArgs,
+		Use:   "docs",
+		Short: "Print the guide as one text, for programs that write programs",
+		Long:  "Print the guide as one text, or the skill file that tells a coding agent how to write, check and measure pipelines.",
+		Example: `  headrace docs --llms > llms.txt
+  headrace docs --skill > SKILL.md`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			text := docs.Guide()
+			switch {
+			case skill:
+				text = docs.Skill()
+			case !llms:
+				return wrongUse(errors.New("give --llms for the guide, or --skill for the skill file"))
+			}
+			_, err := io.WriteString(c.OutOrStdout(), text)
+			return err
+		},
 	}
+	c.Flags().BoolVar(&llms, "llms", false, "print all pages of the guide (llms.txt)")
+	c.Flags().BoolVar(&skill, "skill", false, "print the skill file (SKILL.md)")
+	c.MarkFlagsMutuallyExclusive("llms", "skill")
 
 	c.AddCommand(
 		&cobra.Command{
-			Use:   "man DIR",
+			Use:    "man DIR",
+			Hidden: true,
 			Short: "Write a man page for each command",
 			Long: `Write a man page for each command into the folder DIR, which is created if needed. SOURCE_DATE_EPOCH sets their date, for
 reproducible builds.`,
@@ -34,7 +55,8 @@ reproducible builds.`,
 			},
 		},
 		&cobra.Command{
-			Use:   "markdown DIR",
+			Use:    "markdown DIR",
+			Hidden: true,
 			Short: "Write a Markdown page for each command",
 			Long: "Write a Markdown page for each command into the folder DIR, " +
 				"which is created if needed. The guide is built from them.",

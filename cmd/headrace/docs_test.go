@@ -56,10 +56,26 @@ func TestDocs(t *testing.T) {
 					t.Errorf("%s begins with %.120q, want %s", page, text, form.begins)
 				}
 			}
-			if left, _ := filepath.Glob(filepath.Join(dir, "*docs*")); len(left) > 0 {
+			if left, _ := filepath.Glob(filepath.Join(dir, "*docs"+form.joint+"*")); len(left) > 0 {
 				t.Errorf("a hidden command has a page: %v", left)
 			}
 		})
+	}
+}
+
+func TestDocsForPrograms(t *testing.T) {
+	for flag, has := range map[string]string{"--llms": "\npage: tutorial.md\n\n# Ten minutes\n", "--skill": "\n# For coding agents\n"} {
+		if got := invoke(t, "", "docs", flag); got.code != 0 || !strings.Contains(got.stdout, has) {
+			t.Errorf("%s: code %d, %q, %.200q", flag, got.code, got.stderr, got.stdout)
+		}
+	}
+	for want, args := range map[string][]string{
+		"give --llms for the guide, or --skill for the skill file": {"docs"},
+		"[llms skill] were all set":                                {"docs", "--llms", "--skill"},
+	} {
+		if got := invoke(t, "", args...); got.code != exitUsage || !strings.Contains(got.stderr, want) {
+			t.Errorf("%v: %+v", args, got)
+		}
 	}
 }
 

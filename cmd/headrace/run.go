@@ -19,6 +19,7 @@ type runOptions struct {
 	out    outOptions
 	trace  traceOptions
 	serve  metricsOptions
+	ray    rayOptions
 	json   bool
 	stats  bool
 	quiet  bool
@@ -62,6 +63,9 @@ manifest.json (for shards: train.manifest.json) lists what was written. It comes
 to continue an interrupted run, with the same bytes in the end. Several epochs follow each other, each with its own augmentation; names in
 shards then begin with e0-, e1-, ….
 
+--ray makes the samples in parts on a Ray cluster, as python -m headrace.ray does: docs/guide/cluster.md. Parts that are there are not made
+again.
+
 --metrics serves what is counted for Prometheus, as docs/guide/metrics.md says.
 
 --trace writes a file for https://ui.perfetto.dev: every operation, wait and hand-over, by worker and time. It opens even if the run was
@@ -79,6 +83,9 @@ interrupted. A file that crashes a C decoder ends the program by a signal; the f
 		Args: oneRecipe,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.stdout, o.stderr = c.OutOrStdout(), c.ErrOrStderr()
+			if o.ray.asked() {
+				return o.ray.become(c.Context(), args[0])
+			}
 			return o.run(c.Context(), args[0])
 		},
 	}
@@ -86,6 +93,7 @@ interrupted. A file that crashes a C decoder ends the program by a signal; the f
 	o.out.addFlags(c)
 	o.trace.addFlags(c)
 	o.serve.addFlags(c)
+	o.ray.addFlags(c)
 	c.Flags().StringVar(&o.recipe.deadLetters, "dead-letters", "", "append a line of JSON "+
 		"to this `file` for each sample that is lost or replaced")
 	c.Flags().BoolVar(&o.json, "json", false, "print events as JSON, one object per line")

@@ -790,6 +790,7 @@ var arrows = []arrow{
 	{"metrics", "github.com/prometheus/client_model", "with both kinds of buckets"},
 	{"metrics", "github.com/prometheus/common", "which processes read of each other"},
 	{"cmd/headrace", "metrics", "headrace run serves them, too"},
+	{"cmd/headrace", "docs", "headrace docs prints the guide"},
 
 	{"extern", "extern/internal/queue", "which worker takes which call"},
 	{"extern", "extern/internal/pack", "what calls are, on their way to a worker and back"},
