@@ -35,7 +35,7 @@ def test_what_is_written():
     assert values["headrace/batches_per_second"] > 0
     assert 0 <= values["headrace/wait_share"] <= 1
     for name in names:
-        shares = [values[f"headrace/stage/{name}/{clock}"] for clock in ("starved", "busy", "blocked", "gated")]
+        shares = [values.get(f"headrace/stage/{name}/{clock}", 0) for clock in ("starved", "busy", "blocked", "gated", "queued")]
         assert sum(shares) == pytest.approx(1)
         assert values[f"headrace/stage/{name}/lost"] == 0
     assert values["headrace/memory_bytes"] >= 0
@@ -60,7 +60,7 @@ def test_numbers_are_of_the_interval():
         "yielded": 50,
         "loop_ns": 3 * 10**9,
         "waited_ns": 10**9 + 5 * 10**8,
-        "stages": [{"name": "map", "starved_ns": 5, "busy_ns": 8, "blocked_ns": 1, "gated_ns": 0, "lost": 3}],
+        "stages": [{"name": "map", "starved_ns": 5, "busy_ns": 8, "blocked_ns": 1, "gated_ns": 0, "queued_ns": 4, "lost": 3}],
         "resources": {"processes": [{"name": "engine", "user_ns": 4 * 10**9, "system_ns": 0, "ended_ns": 0}]},
     }
     hook.stats(before)
@@ -71,9 +71,10 @@ def test_numbers_are_of_the_interval():
         "headrace/batches_per_second": 20,
         "headrace/wait_share": 0.25,
         "headrace/stage/map/starved": 0,
-        "headrace/stage/map/busy": 0.75,
-        "headrace/stage/map/blocked": 0.25,
+        "headrace/stage/map/busy": 0.375,
+        "headrace/stage/map/blocked": 0.125,
         "headrace/stage/map/gated": 0,
+        "headrace/stage/map/queued": 0.5,
         "headrace/stage/map/lost": 3,
         "headrace/memory_bytes": 1,
         "headrace/cores": 1.5,

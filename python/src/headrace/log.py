@@ -5,8 +5,8 @@
 Each writes the same numbers, every `every=` seconds and at the end; shares and rates are of the time since the last ones:
 
 - `headrace/batches_per_second`, `headrace/wait_share`: what your loop got, and the part of its time in which it waited
-- `headrace/stage/NAME/busy`, `starved`, `blocked`, `gated`: the parts of their time that a stage's workers spent so; `map+batch` is
-  `map_batch`
+- `headrace/stage/NAME/busy`, `starved`, `blocked`, `gated`: the parts of their time that a stage's workers spent so, and `queued` where
+  samples waited for a process of functions; `map+batch` is `map_batch`
 - `headrace/stage/NAME/lost`: samples lost so far
 - `headrace/memory_bytes`, `headrace/cores`: of the budget in use, and that the loader's processes keep busy
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["mlflow", "tensorboard", "wandb"]
 
-_CLOCKS = ("starved", "busy", "blocked", "gated")
+_CLOCKS = ("starved", "busy", "blocked", "gated", "queued")
 
 
 def tensorboard(writer: Any) -> Any:
@@ -129,7 +129,8 @@ def _figures(now: dict[str, Any], last: dict[str, Any]) -> dict[str, float]:
 
     earlier = {stage["name"]: stage for stage in last.get("stages", ())}
     for stage in now["stages"]:
-        spent = {clock: _since(stage, earlier.get(stage["name"], {}), f"{clock}_ns") for clock in _CLOCKS}
+        clocks = [clock for clock in _CLOCKS if f"{clock}_ns" in stage]
+        spent = {clock: _since(stage, earlier.get(stage["name"], {}), f"{clock}_ns") for clock in clocks}
         all = sum(spent.values())
         name = "headrace/stage/" + _plain(stage["name"])
         for clock, time in spent.items():
