@@ -310,11 +310,18 @@ def test_pixels_travel_as_bytes(cluster, photographs):
 
 def test_statistics_name_the_feeders(cluster, photographs):
     with images(photographs).map(slow, fields="image").batch(4).loader(epochs=1, feeders=hr.ray.feeders(1)) as loader:
-        count = len(list(small_ranges(loader)))
-        stats = loader.stats()
+        batches = iter(small_ranges(loader))
+        first = [next(batches) for _ in range(8)]
+        before = loader.stats()
+        count = len(first) + len(list(batches))
+        stats, later = loader.stats(), loader.stats(since=before)
     assert not any(stage["out"] for stage in stats["stages"])  # the engine here makes no batch that nobody takes
     assert [one["name"] for one in stats["feeders"]] == ["feeder 0", "this machine"]
     assert sum(one["batches"] for one in stats["feeders"]) == count == 16
+    for name in ("batches", "bytes", "ranges"):
+        made = [[one[name] for one in each["feeders"]] for each in (before, later, stats)]
+        assert [a + b for a, b in zip(made[0], made[1])] == made[2]
+    assert before["trainer"]["batches"] + later["trainer"]["batches"] == stats["trainer"]["batches"] == 16
     assert "the feeders are at work" in stats["verdict"] or "The feeders are the bottleneck" in stats["verdict"]
     assert [line[:14].strip() for line in str(stats).splitlines()[2:5]] == ["feeder", "feeder 0", "this machine"]
 
@@ -334,7 +341,8 @@ def test_verdicts(feeders, loop, words):
     from headrace.ray.told import _verdict
 
     one = {"node": "x", "ranges": 1, "working_s": feeders[0], "network_s": feeders[1], "busy": feeders[0] / 10}
-    assert _verdict([one], {"loop_s": loop[0], "waited_s": loop[1], "own_s": loop[2]}, 5).startswith(words)
+    trainer = {"batches": 5, "loop_s": loop[0], "waited_s": loop[1], "own_s": loop[2]}
+    assert _verdict([one], trainer).startswith(words)
 
 
 def test_feeders_that_cannot_begin_are_said(cluster, photographs):

@@ -61,8 +61,8 @@ class Batches:
     def close(self) -> None:
         """Let go of what makes batches besides the engine: here there is nothing."""
 
-    def statistics(self, stats: dict[str, Any]) -> dict[str, Any]:
-        """The engine's statistics, and what makes batches besides it."""
+    def statistics(self, stats: dict[str, Any], since: dict[str, Any] | None) -> dict[str, Any]:
+        """The engine's statistics since earlier ones, and what makes batches besides it."""
         return stats
 
     def take(self, loop: Loop, deadline: Deadline | None) -> Hand:

@@ -539,7 +539,7 @@ class Loader:
         from .stats import Stats, statistics
 
         stats = statistics(self._run, since)
-        return stats if self._taken_by is None else Stats(self._taken_by.statistics(stats))
+        return stats if self._taken_by is None else Stats(self._taken_by.statistics(stats, since))
 
     def profile(self, items: int | None = None, workers: Sequence[int] | None = None, *, fuse: bool | None = None) -> Profile:
         """Measure how many samples per second each stage manages alone, with each number of workers.

@@ -384,9 +384,9 @@ class Fed(Batches):
                 stacklevel=outside(),
             )
 
-    def statistics(self, stats: dict[str, Any]) -> dict[str, Any]:
-        """Statistics with those of the feeders."""
-        return {**stats, **self._meter.told(self._crew, {**stats, "yielded": self.run.clock.batches})}
+    def statistics(self, stats: dict[str, Any], since: dict[str, Any] | None) -> dict[str, Any]:
+        """Statistics with those of the feeders, counted from earlier ones on where these are given."""
+        return {**stats, **self._meter.told(self._crew, {**stats, "yielded": self.run.clock.batches}, since or {})}
 
     def close(self) -> None:
         """Let go of all feeders."""

@@ -25,35 +25,47 @@ class Meter:
     def __init__(self) -> None:
         self.began = self.own = 0.0
 
-    def told(self, crew: Sequence[Feeder], stats: dict[str, Any]) -> dict[str, Any]:
-        """The keys `feeders`, `trainer`, `verdict` and `text` of statistics, by those of the engine here, which only has the loop's."""
+    def told(self, crew: Sequence[Feeder], stats: dict[str, Any], since: dict[str, Any]) -> dict[str, Any]:
+        """The keys `feeders`, `trainer`, `verdict` and `text` of statistics, by those of the engine here, which only has the loop's.
+
+        `since` are earlier ones to count from, or empty.
+        """
         now = monotonic()
-        feeders = [_feeder(one, now - max(self.began, one.since) if self.began and one.begun else 0.0) for one in crew]
+        before = {one["name"]: one for one in since.get("feeders", ())}
+        feeders = [
+            _feeder(one, now - max(self.began, one.since) if self.began and one.begun else 0.0, before.get(one.name, {})) for one in crew
+        ]
         loop = stats.get("loop_ns", 0) / 1e9
-        trainer = {"own_s": self.own, "waited_s": stats.get("waited_ns", 0) / 1e9, "loop_s": loop}
-        verdict = _verdict(feeders, trainer, stats.get("yielded", 0))
+        earlier = since.get("trainer", {})
+        trainer = {
+            "batches": stats.get("yielded", 0) - earlier.get("batches", 0),
+            "own_s": self.own - earlier.get("own_s", 0.0),
+            "waited_s": stats.get("waited_ns", 0) / 1e9,
+            "loop_s": loop,
+        }
+        verdict = _verdict(feeders, trainer)
         return {"feeders": feeders, "trainer": trainer, "verdict": verdict, "text": _text(verdict, feeders, trainer)}
 
 
-def _feeder(one: Feeder, seconds: float) -> dict[str, Any]:
+def _feeder(one: Feeder, seconds: float, before: dict[str, Any]) -> dict[str, Any]:
     state = "dead" if one.dead else "hung" if one.hung else "at work" if one.begun else "starting"
-    return {
-        "name": one.name,
-        "node": one.node,
-        "state": state,
+    counts = {
         "ranges": one.ranges,
         "batches": one.batches,
         "bytes": one.bytes,
         "working_s": one.working,
         "network_s": one.travelling if one.node else 0.0,
-        "busy": min(1.0, one.working / seconds) if seconds else 0.0,
+        "there_s": seconds,
     }
+    counts = {name: max(0, value - before.get(name, 0)) for name, value in counts.items()}  # an actor may have been started again
+    busy = min(1.0, counts["working_s"] / counts["there_s"]) if counts["there_s"] else 0.0
+    return {"name": one.name, "node": one.node, "state": state, **counts, "busy": busy}
 
 
-def _verdict(feeders: list[dict[str, Any]], trainer: dict[str, float], yielded: int) -> str:
+def _verdict(feeders: list[dict[str, Any]], trainer: dict[str, float]) -> str:
     """The sentence that says what limits."""
     loop, waited = trainer["loop_s"], trainer["waited_s"]
-    if not yielded or loop <= 0:
+    if not trainer["batches"] or loop <= 0:
         return "Your training loop has taken too few batches to say what limits."
     if waited < _CONTENT * loop:
         return f"Your training loop is the bottleneck: it waits for data only {waited / loop:.0%} of the time. More feeders would not help."
