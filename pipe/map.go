@@ -46,7 +46,11 @@ func Map[In, Out any](in Flow[In], f func(context.Context, In) (Out, error), o O
 
 func newMapStage[In, Out any](op *opening, n *node, below *stage, in Flow[In]) *mapStage[In, Out] {
 	st := op.newStage(n, below)
-	out := newQueue[Out](st, int(st.Number.Load())+n.buffer)
+	number := int(st.Number.Load())
+	out := newQueue[Out](st, number+n.buffer)
+	if n.inFlight > 1 { // they are elsewhere, and travel there together
+		out.Lot = int64(number / 4)
+	}
 	return &mapStage[In, Out]{stage: st, in: in.into(op, st), out: out}
 }
 

@@ -189,7 +189,7 @@ run_python() {
 	attempt "python tests, debug engine" debug_engine_tests "${release[@]/#/--ignore=}" python/tests
 	attempt "python tests" python_tests "${release[@]}"
 	attempt "python tests, Ray" tests python/tests_ray -k "run_alone or dies or parts_are or refused"
-	attempt "examples and README" tests examples
+	attempt "examples and README" parallel_tests examples
 	all_passed
 }
 

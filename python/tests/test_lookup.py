@@ -220,7 +220,7 @@ NOT = [
     ({"lookup": {"item": {"item": [1, 2], "x": [1.5, None]}}}, "with a missing value as value 1: write the table into a file"),
     ({"lookup": {"item": {"item": [1, 2], "x": ["a", 1]}}}, "with 1 as value 1, and text before or after it"),
     ({"lookup": {"item": {"item": [1, 2], "x": [date(2026, 1, 1)] * 2}}}, "of the type date: must be whole numbers"),
-    ({"lookup": {"item": {"item": [1, 2], "x": [None, {}]}}}, "with None as value 0"),
+    ({"lookup": {"item": {"item": [1, 2], "x": [None, {}]}}}, "with a missing value as value 0"),
     ({"lookup": {"item": {"from": {"item": [1, 2], "x": [1, 2]}, "missing": "null"}}}, "give the value for null"),
     (
         {"lookup": {"item": {"from": {"item": [1, 2], "x": [1, 2]}, "fields": {"x": ("x", "float32")}}}},

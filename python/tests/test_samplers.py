@@ -52,10 +52,17 @@ def source(sampler, **options):
     return hr.source(Numbers(), gives={"n": int}, sampler=sampler, **options)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def one_python(one_engine):
+    """A loader that stays open: the others share the process that has imported PyTorch for its workers."""
+    with source(RandomSampler(Numbers())).batch(4).loader(workers=1):
+        yield
+
+
 @pytest.mark.parametrize(
     "make",
     [
-        *some(  # a worker of each loader imports PyTorch for them
+        *some(
             [
                 lambda: RandomSampler(Numbers(), replacement=True, num_samples=70, generator=seeded()),
                 lambda: DistributedSampler(Numbers(), num_replicas=2, rank=1, shuffle=True, seed=7),

@@ -169,14 +169,15 @@ def _keeper(writer: Writer) -> tuple[Callable[[Any], Any], Callable[[list[Any]],
         (keep,) = keeps
 
         def add_values(made: list[Any]) -> None:
-            columns[0].extend(made)
+            columns[0].extend(len(writer.status), made)
             writer.status += [DONE] * len(made)
 
         return lambda values: keep(*values), add_values
 
     def add_columns(made: list[Any]) -> None:
+        first = len(writer.status)
         for c, values in zip(columns, zip(*made)):
-            c.extend(values)
+            c.extend(first, values)
         writer.status += [DONE] * len(made)
 
     if len(columns) == 2:

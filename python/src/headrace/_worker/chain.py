@@ -155,6 +155,8 @@ class Link:
         if self.fields is not None and len(self.fields) == 1 and not self.reads:
             (name,) = self.fields
             return lambda state: function(state[name])
+        if self.fields is None and not self.keeps and not self.reads:
+            return lambda state: function(state[BARE] if BARE in state and len(state) == 1 else state)
         get = self._get
         return lambda state: function(*get(state))
 
@@ -208,14 +210,32 @@ class Link:
             return self._find
         if self.gives_tuple:
             return self._of_tuple
-        return self._whole if self.fields is None else self._named()
+        return self._wholes() if self.fields is None else self._named()
 
     def _of_tuple(self, _: Sample, result: Any) -> Sample:
         """Take a tuple, as the last function: its values are fields whose names are their numbers."""
         return dict(zip(self.to, self.values(result)))
 
+    def _wholes(self) -> Callable[[Sample, Any], Sample]:
+        """What takes other samples: mostly dicts of the fields that are expected."""
+        names, checks, last, whole = self._names, self.checks, self.last, self._whole
+        if self._gives_bare is not False:
+            return whole
+
+        def take(state: Sample, result: Any) -> Sample:
+            if type(result) is not dict or (names is not None and result.keys() != names) or BARE in result:
+                return whole(state, result)
+            sample = result if result is state else result.copy()
+            for name, check in checks:
+                check(sample[name])
+            if not last and len(sample) > 1:
+                _set_apart(sample, {})
+            return sample
+
+        return take
+
     def _whole(self, state: Sample, result: Any) -> Sample:
-        """Take another sample."""
+        """Take another sample, whatever it is."""
         if self._is_bare(state, result):
             sample = {BARE: result}
         else:
@@ -308,12 +328,21 @@ class Link:
 
 def _set_apart(values: Sample, others: Sample) -> None:
     """Give arrays memory of their own where other fields have the same: the next function may work in place."""
+    several = len(others)
+    for value in values.values():
+        several += type(value) not in _PLAIN
+    if several < 2:
+        return
+    arrays = [name for name, value in values.items() if is_array(value)]
     seen = [value for name, value in others.items() if is_array(value) and name not in values]
-    for name, value in values.items():
-        if is_array(value):
-            if any(np.may_share_memory(value, other) for other in seen):
-                values[name] = value = value.copy()
-            seen.append(value)
+    for name in arrays:
+        value = values[name]
+        if any(np.may_share_memory(value, other) for other in seen):
+            values[name] = value = value.copy()
+        seen.append(value)
+
+
+_PLAIN = frozenset((int, float, bool, str, bytes, type(None)))
 
 
 def _copied(value: Any) -> Any:
@@ -389,7 +418,7 @@ class Run:
         only = self.only
         if only is not None and state is not None:
             value: Any = state.get(only.name)
-            if type(value) is np.ndarray and value.dtype is only.dtype and value.shape == only.shape:
+            if type(value) is np.ndarray and value.dtype == only.dtype and value.shape == only.shape:
                 only.rows.append(value.tobytes())
                 writer.status.append(DONE)
                 return

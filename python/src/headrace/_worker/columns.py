@@ -47,7 +47,7 @@ def taker(field: dict[str, Any], gives: list[dict[str, Any]]) -> Any:
         free = len(shape) if max(shape) < 0 else -1  # of so many dimensions, of any extent
 
         def array_of(value: Any) -> Any:
-            if type(value) is ndarray and value.dtype is dtype and (value.shape == shape or value.ndim == free):
+            if type(value) is ndarray and value.dtype == dtype and (value.shape == shape or value.ndim == free):
                 return value.copy()
             return check(value).astype(dtype)
 
@@ -155,8 +155,8 @@ class Scalars(Column):
     def keeper(self) -> Any:
         return self.check if self.writer.whole is None else None
 
-    def extend(self, values: Any) -> None:
-        """Add values of several samples."""
+    def extend(self, first: int, values: Any) -> None:
+        """Add what the keeper has made of several samples, from one on."""
         self.values += values
 
     def _convert(self, value: Any) -> Any:
@@ -246,14 +246,14 @@ class Arrays(Column):
         dtype, shape, ndarray, lasting = self.dtype, self.shape, np.ndarray, self.lasting
 
         def bytes_of(value: Any) -> Any:
-            if type(value) is not ndarray or value.dtype is not dtype or value.shape != shape:
+            if type(value) is not ndarray or value.dtype != dtype or value.shape != shape:
                 value = lasting(value)
             return value.tobytes()
 
         return bytes_of
 
-    def extend(self, values: Any) -> None:
-        """Add what the keeper has made of several samples."""
+    def extend(self, first: int, values: Any) -> None:
+        """Add what the keeper has made of several samples, from one on."""
         self.rows += values
 
     def lend(self, item: int, one: bool) -> tuple[Any, int | None]:
@@ -274,10 +274,10 @@ class Arrays(Column):
         return bool(value.dtype == self.dtype and value.strides == memory.strides and value.ctypes.data == memory.ctypes.data)
 
     def add(self, item: int, value: Any, row: Any) -> None:
-        if type(value) is not np.ndarray or value.dtype is not self.dtype or value.shape != self.shape:
+        if type(value) is not np.ndarray or value.dtype != self.dtype or value.shape != self.shape:
             value = self.check(value)
         if self.plain:
-            self.rows.append((value if value.dtype is self.dtype else value.astype(self.dtype)).tobytes())
+            self.rows.append((value if value.dtype == self.dtype else value.astype(self.dtype)).tobytes())
             return
         self.places.append(self._place(item, value, row))
         self.shapes.append(value.shape)
@@ -310,7 +310,7 @@ class Arrays(Column):
             if value.nbytes <= writer.inline_most:
                 at = writer.reserve(value.nbytes)
                 if at >= 0:
-                    if value.dtype is self.dtype:
+                    if value.dtype == self.dtype:
                         writer.memory[at : at + value.nbytes] = value.tobytes()
                     elif value.nbytes:  # in another order of bytes
                         np.ndarray(value.shape, self.dtype, writer.memory, at)[...] = value
@@ -321,11 +321,11 @@ class Arrays(Column):
 
     def check(self, value: Any) -> Any:
         """The value as an array of NumPy's."""
-        if type(value) is np.ndarray and value.dtype is self.dtype and (value.shape == self.shape or value.ndim == self.free):
+        if type(value) is np.ndarray and value.dtype == self.dtype and (value.shape == self.shape or value.ndim == self.free):
             return value
         if type(value) is not np.ndarray:
             value = self._convert(value)
-        if value.dtype is not self.dtype and value.dtype.newbyteorder("=") != self.dtype:
+        if value.dtype != self.dtype and value.dtype.newbyteorder("=") != self.dtype:
             raise self._misfit(value)
         if value.shape != self.shape:
             self._fits(value)
@@ -360,7 +360,7 @@ class Arrays(Column):
             return ""
         if array is None or len(array.shape) != len(self.shape):
             return ""
-        if array.dtype is not self.dtype and array.dtype.newbyteorder("=") != self.dtype:
+        if array.dtype != self.dtype and array.dtype.newbyteorder("=") != self.dtype:
             return ""
         shape = tuple(want if want == n else None for n, want in zip(array.shape, self.shape))
         more = ", …" if len(self.writer.names) > 1 else ""
@@ -447,6 +447,19 @@ class Bytes(Column):
         """The value as one that nobody changes."""
         encoded = self._encode(value)
         return value if self.text else bytes(encoded)
+
+    def keeper(self) -> Any:
+        if type(self) is not Bytes or self.same_as or self.writer.offered or self.writer.whole is not None:
+            return None
+        encode = self._encode
+        return encode if self.text else lambda value: bytes(encode(value))
+
+    def extend(self, first: int, values: Any) -> None:
+        """Add what the keeper has made of several samples, from one on."""
+        for item, data in enumerate(values, first):
+            n = len(data)
+            copy(data, self._memory(item, None, n))
+            self.sizes.append(n)
 
     def _encode(self, value: Any) -> Any:
         self.check(value)

@@ -101,7 +101,7 @@ def single(it: Run, lane: Lane, voice: Voice, long_calls: LongCalls) -> Callable
                 it.fail(item, link.reason(failed, {name: value}), link)
             elif not kept:
                 writer.drop()
-            elif only is not None and type(value) is np.ndarray and value.dtype is only.dtype and value.shape == only.shape:
+            elif only is not None and type(value) is np.ndarray and value.dtype == only.dtype and value.shape == only.shape:
                 only.rows.append(value.tobytes())
                 writer.status.append(DONE)
             else:
