@@ -116,6 +116,22 @@ def own_photos(sixteen_photos: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(sixteen_photos, tmp_path / "photos"))
 
 
+# Loaders whose environments differ do not share a process that imports, and pytest has a
+# variable with the name of each test.
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup() -> Iterator[None]:
+    os.environ.pop("PYTEST_CURRENT_TEST", None)
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call() -> Iterator[None]:
+    os.environ.pop("PYTEST_CURRENT_TEST", None)
+    return (yield)
+
+
 @pytest.fixture(scope="module")
 def one_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """An engine that all loaders of a module share, as they do where one is always open: starting one takes as long as many a test."""

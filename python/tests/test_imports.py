@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import subprocess
 import sys
 import warnings
 
+import numpy as np
 import pytest
 
 import headrace as hr
@@ -70,6 +72,19 @@ def test_loaders_of_one_program_share_imports(module, tmp_path):
     with pipeline(function).loader(epochs=1) as later:  # the process has ended with the last of them
         numbers(later)
     assert len(importers(tmp_path)) == 2
+
+
+def test_modules_that_every_python_has_make_no_difference(module, tmp_path):
+    """What a loader's functions use of Python itself or of NumPy is no reason to import the rest again."""
+    function = module(0)
+
+    def others(sample):
+        return {"n": np.int64(math.floor(function(sample)["n"])), "parent": 0}
+
+    with pipeline(function).loader(epochs=1) as train, pipeline(others).loader(epochs=1) as val:
+        assert numbers(train) == numbers(val) == list(range(0, 16, 2))
+        assert "spawned" not in str(val.stats()["functions"])
+    assert len(importers(tmp_path)) == 1
 
 
 def test_steps_of_one_worker_share_imports(module, tmp_path):

@@ -12,17 +12,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+_OURS = ("headrace", "numpy", "cloudpickle")
+
+
 def code_of(modules: Iterable[str]) -> str:
     """A digest of the modules, with the files of all modules that this program has and that are not installed; "" if one is unknown.
 
     A file that was changed since an earlier loader began has workers import it again. Installed packages stay as they are, so their
-    names are enough: a part of a package counts as all of it.
+    names are enough: a part of a package counts as all of it. Python's own modules, and those of every worker, make no difference.
     """
     names = set()
     for name in modules:
         if name not in sys.modules:
             return ""
-        names.add(name if _file(name) else name.partition(".")[0])
+        package = name.partition(".")[0]
+        if _file(name):
+            names.add(name)
+        elif package not in sys.stdlib_module_names and package not in _OURS:
+            names.add(package)
     digest = hashlib.sha256(repr(sorted(names)).encode())
     for name in sorted(sys.modules):
         file = _file(name)

@@ -95,7 +95,7 @@ class Server:
             # What goes wrong goes wrong in the workers, too, which tell of it.
             with contextlib.suppress(BaseException):
                 importlib.import_module(module)
-            if left := self.traces.left(self.children):
+            if left := self.traces.left(self.children, self.workers):
                 why = f"importing {module} {left}"
                 break
         gc.freeze()  # the collector writes into what it looks through, and what is written is not shared

@@ -9,7 +9,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
 _LIBRARIES = os.path.dirname(os.__file__) + os.sep, os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep
@@ -31,13 +31,16 @@ class Traces:
         self.descriptors = _descriptors()
         self.shared = _shared_memory()
 
-    def left(self, workers: set[int]) -> str:
-        """Why workers must not be forked, as what a module does; empty: they may. `workers` are those that there are."""
+    def left(self, workers: set[int], own: Iterable[int]) -> str:
+        """Why workers must not be forked, as what a module does; empty: they may.
+
+        `workers` are those that there are, and `own` descriptors that nobody shares with them.
+        """
         if threads():
             return "starts a thread"
         if _children() - workers:
             return "starts a process"
-        if new := _descriptors() - self.descriptors:
+        if new := _descriptors() - self.descriptors - set(map(str, own)):
             return f"leaves a file or socket open ({', '.join(sorted(map(_target, new)))})"
         if new := _shared_memory() - self.shared:
             return f"maps shared memory ({', '.join(sorted(new))})"
