@@ -16,6 +16,7 @@ type move struct {
 	// centres says that boxes whose centres are not in the window are not to stay: it
 	// cuts nothing.
 	centres bool
+	flips   int // the turn, if it is a flip
 }
 
 // Moved is where a box of the image is after the plan's steps from one of them on. What

@@ -46,6 +46,7 @@ func (p *Plan) flip(flips bool, turn int) error {
 	}
 	if flips {
 		p.turn(turn)
+		p.moves[len(p.moves)-1].flips = turn
 	}
 	return nil
 }

@@ -36,3 +36,30 @@ func series(first, x float64) float64 {
 	}
 	return float64(first * (1 - sum))
 }
+
+// degrees is the angle of a point seen from (0, 0), between -180 and 180, the same on
+// every machine.
+func degrees(y, x float64) float64 {
+	low, high := min(math.Abs(x), math.Abs(y)), max(math.Abs(x), math.Abs(y))
+	if !(high > 0) {
+		return 0
+	}
+	t := low / high
+	const halvings = 3 // of the angle, until the series is short
+	for range halvings {
+		t /= 1 + math.Sqrt(1+float64(t*t))
+	}
+	square, sum := float64(t*t), 0.0
+	for n := 15.0; n > 0; n -= 2 { // Taylor's series of the arctangent
+		sum = 1/n - float64(square*sum)
+	}
+	angle := float64(float64(t*sum) * (1 << halvings * 180 / math.Pi))
+
+	if math.Abs(y) > math.Abs(x) {
+		angle = 90 - angle
+	}
+	if x < 0 {
+		angle = 180 - angle
+	}
+	return math.Copysign(angle, y)
+}

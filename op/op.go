@@ -29,7 +29,7 @@ var order = strings.Fields(`
 	files read source split merge mix shuffle sampler weighted take skip slice shard route
 	decode_image decode_npy decode_npz sound/ video/
 	map filter flat_map aggregate
-	select drop rename copy data/ boxes
+	select drop rename copy data/ boxes points
 	cast fill_nan clip log1p scale bucketize hash_buckets one_hot concat column/
 	resize resize_to_bucket center_crop random_crop random_resized_crop pad
 	random_flip random_vertical_flip rotate90 random_rotate90

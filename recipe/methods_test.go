@@ -96,6 +96,8 @@ var exceptions = map[string]spelling{
 	"weighted.replacement":  {hint: "bool", turn: `truth("replacement", replacement)`, usual: "True"},
 	"boxes.field":           {hint: "str", usual: `"boxes"`},
 	"boxes.image":           {hint: "str", usual: `"image"`},
+	"points.field":          {hint: "str", usual: `"points"`},
+	"points.image":          {hint: "str", usual: `"image"`},
 	"decode_audio.channels": {hint: `int | Literal["mono"]`, turn: `1 if channels == "mono" else optional("channels", channels)`, none: true},
 }
 

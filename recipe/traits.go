@@ -27,7 +27,7 @@ type Traits struct {
 	Batches *Batches // how it makes batches; nil: it makes none
 	Merging *Merging // how it puts its chains together; nil: it is not merge or mix
 	Routing *Routing // how it deals samples to its chains; nil: it is not route
-	Tied    *Tied    // boxes that go along with an image from here on; nil: none
+	Tied    *Tied    // boxes or points that go along with an image from here on; nil: none
 
 	Columns bool    // it makes fields of others, of a sample or of a batch: steps that do are one part
 	Copies  string  // the field whose value several get; "": none
@@ -250,11 +250,21 @@ const (
 	MaxSeqlen  = "_max_seqlen"
 )
 
-// Tied are boxes of an image.
+// Tied are boxes or points of an image.
 type Tied struct {
-	Field string   // with the boxes
-	Along []string // fields with a row for each
-	Image string
+	Field  string   // with the boxes or points
+	Along  []string // fields with a row for each box
+	Image  string
+	Format string // of the boxes, as torchvision names it
+	Points bool   // they are points
+}
+
+// Kind returns the name of the operation that ties them.
+func (t *Tied) Kind() string {
+	if t.Points {
+		return "points"
+	}
+	return "boxes"
 }
 
 // Merging says how a merge or a mix puts its chains together.

@@ -25,8 +25,14 @@ func Link(w *core.Env, p fuse.Part, t *core.Scope, frames Frames, library bool) 
 	if frames != nil {
 		frames.Link(t)
 	}
-	if b := p.Images.Boxes; b != nil {
-		next.Boxes = NewMovingBoxes(b, t.Schema, t.Columns.Of)
+	if along := p.Images.Along; along != nil {
+		for _, tied := range along.Tied {
+			if tied.Points {
+				next.Points = append(next.Points, newMovingPoints(tied.Field, along.From, t))
+			} else {
+				next.Boxes = newMovingBoxes(&tied, along.From, t)
+			}
+		}
 	}
 	next.result(t)
 	return next

@@ -7,7 +7,7 @@ import (
 	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/op/core"
-	"github.com/headrace/headrace/recipe/fuse"
+	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/tensor"
 )
@@ -16,6 +16,7 @@ import (
 type MovingBoxes struct {
 	from   int // the first step that moves them
 	dtype  tensor.DType
+	format boxFormat
 	fields []boxField // the boxes first
 }
 
@@ -25,20 +26,17 @@ type boxField struct {
 	row  int // bytes
 }
 
-// NewMovingBoxes finds the fields of samples with this schema.
-func NewMovingBoxes(b *fuse.Boxes, in sample.Schema, where map[string]record.Column) *MovingBoxes {
-	boxes := &MovingBoxes{from: b.From, dtype: in[in.Find(b.Field)].Type.DType}
+// newMovingBoxes finds the fields of samples in a scope.
+func newMovingBoxes(b *recipe.Tied, from int, t *core.Scope) *MovingBoxes {
+	typeOf := func(name string) sample.Type { return t.Schema[t.Schema.Find(name)].Type }
+	boxes := &MovingBoxes{from: from, dtype: typeOf(b.Field).DType, format: boxFormats[b.Format]}
 	for _, name := range append([]string{b.Field}, b.Along...) {
-		t := in[in.Find(name)].Type
-		row, _ := t.Shape[1:].Bytes(t.DType) // checked with the recipe
-		boxes.fields = append(boxes.fields, boxField{name, where[name], int(row)})
+		is := typeOf(name)
+		row, _ := is.Shape[1:].Bytes(is.DType) // checked with the recipe
+		boxes.fields = append(boxes.fields, boxField{name, t.Columns.Of[name], int(row)})
 	}
 	return boxes
 }
-
-// leastSide is what has to be left of a box in width and in height, in pixels: one with
-// less says nothing to a model, and torchvision's SanitizeBoundingBoxes drops it too.
-const leastSide = 1
 
 // move moves the boxes as a plan has moved the pixels, and drops those of which too
 // little is left. What other values are in the same memory stays as it is.
@@ -58,17 +56,17 @@ func (b *MovingBoxes) move(env *core.Env, v *record.Values, plan *media.Plan) er
 		is := v.Arrays[f.at.At]
 		all[i] = record.Array{Shape: is.Shape, Data: env.Copied(v, is.Data)}
 	}
-	edge, data, kept := numbers.Reader(b.dtype), all[0].Data, 0
+	data, kept := all[0].Data, 0
 	for i := range rows {
-		box := plan.Moved(media.Bounds{X0: edge(data, 4*i), Y0: edge(data, 4*i+1), X1: edge(data, 4*i+2), Y1: edge(data, 4*i+3)}, b.from)
-		if !(box.X1-box.X0 >= leastSide && box.Y1-box.Y0 >= leastSide) { // nor one that is not a number
+		box, stays := b.format.moved(b.read(data, i), plan, b.from)
+		if !stays {
 			continue
 		}
 		for k, f := range b.fields {
 			copy(all[k].Data[kept*f.row:], all[k].Data[i*f.row:][:f.row])
 		}
 		moved := data[:kept*b.fields[0].row] // numbers are appended where the box belongs
-		for _, v := range [4]float64{box.X0, box.Y0, box.X1, box.Y1} {
+		for _, v := range box[:b.format.numbers] {
 			moved = numbers.Append(moved, b.dtype, v)
 		}
 		kept++
@@ -80,12 +78,20 @@ func (b *MovingBoxes) move(env *core.Env, v *record.Values, plan *media.Plan) er
 	return nil
 }
 
-// bounds are the boxes.
+// read returns the numbers of box i, as many as its format has.
+func (b *MovingBoxes) read(data []byte, i int) (box boxNumbers) {
+	number, n := numbers.Reader(b.dtype), b.format.numbers
+	for k := range n {
+		box[k] = number(data, i*n+k)
+	}
+	return box
+}
+
+// bounds are the boxes; of those that are turned, the upright ones around them.
 func (b *MovingBoxes) bounds(v *record.Values) (all []media.Bounds) {
-	is, edge := v.Arrays[b.fields[0].at.At], numbers.Reader(b.dtype)
+	is := v.Arrays[b.fields[0].at.At]
 	for i := range is.Shape[0] {
-		all = append(all, media.Bounds{X0: edge(is.Data, 4*i), Y0: edge(is.Data, 4*i+1),
-			X1: edge(is.Data, 4*i+2), Y1: edge(is.Data, 4*i+3)})
+		all = append(all, b.format.bounds(b.read(is.Data, i)))
 	}
 	return all
 }

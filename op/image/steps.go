@@ -32,6 +32,7 @@ type Steps struct {
 
 	Decoder string       // the step that decodes; "": none does
 	Boxes   *MovingBoxes // that the steps move; nil: none
+	Points  []MovingPoints
 }
 
 // result finds a place for the result.
@@ -56,6 +57,9 @@ func (p *Steps) Run(ctx context.Context, it *record.Record, t *core.Tool) error 
 	to := it.Values.NewImage(&p.Env.Images, form)
 	if err := p.draw(ctx, it, t, form, to.Data); err != nil {
 		return err
+	}
+	for i := range p.Points { // before boxes, with which their rows may go
+		p.Points[i].move(p.Env, it.Values, &t.Plan)
 	}
 	if p.Boxes != nil {
 		if err := p.Boxes.move(p.Env, it.Values, &t.Plan); err != nil {
@@ -259,7 +263,12 @@ func (p *Steps) Foresee(it *record.Record, t *core.Tool) (bytes int64) {
 		return 0 // nothing is known of the image, or the operation will fail before it needs any
 	}
 
-	defer func() { bytes += p.Boxes.bytes(it.Values) }()
+	defer func() {
+		bytes += p.Boxes.bytes(it.Values)
+		for i := range p.Points {
+			bytes += p.Points[i].bytes(it.Values)
+		}
+	}()
 	switch {
 	case p.Frames != nil:
 		bytes = t.Plan.WorkingBytes(nil, nil) + p.Frames.Working(it, p.Steps.Decode.Form())

@@ -12,8 +12,8 @@ import (
 // after them, unless it is about what they read or make: there it does not part them.
 func (c *chain) fields(args recipe.FieldStep, s recipe.Step) {
 	old, names := args.Kept(c.schema)
-	c.boxes = renamed(c.boxes, old, names)
-	if p := c.last(); p != nil && p.Images != nil && p.Images.Boxes == nil {
+	c.tied = renamed(c.tied, old, names)
+	if p := c.last(); p != nil && p.Images != nil && p.Images.Along == nil {
 		if earlier, ok := before(p.Images, c.schema, old, names); ok {
 			p.Names = append(p.Names, s.Name)
 			at := len(c.flow.Nodes) - 1
@@ -33,9 +33,9 @@ func (c *chain) fields(args recipe.FieldStep, s recipe.Step) {
 	c.begin(Part{Step: &s}, s)
 }
 
-// renamed are boxes by the names that fields have then. They go along no more where they
-// or their image are gone.
-func renamed(boxes []recipe.Tied, old, names []string) (all []recipe.Tied) {
+// renamed are boxes and points by the names that fields have then. They go along no more
+// where they or their image are gone.
+func renamed(tied []recipe.Tied, old, names []string) (all []recipe.Tied) {
 	now := func(name string) (string, bool) {
 		i := slices.Index(old, name)
 		if i < 0 {
@@ -43,13 +43,14 @@ func renamed(boxes []recipe.Tied, old, names []string) (all []recipe.Tied) {
 		}
 		return names[i], true
 	}
-	for _, b := range boxes {
+	for _, b := range tied {
 		field, there := now(b.Field)
 		image, shown := now(b.Image)
 		if !there || !shown {
 			continue
 		}
-		other := recipe.Tied{Field: field, Image: image}
+		other := b
+		other.Field, other.Image, other.Along = field, image, nil
 		for _, name := range b.Along {
 			if name, ok := now(name); ok {
 				other.Along = append(other.Along, name)

@@ -58,14 +58,14 @@ type chain struct {
 	flow    Flow
 	schema  sample.Schema
 	modes   map[string]media.Mode // in which fields were decoded
-	boxes   []recipe.Tied         // that go along with images
+	tied    []recipe.Tied         // boxes and points that go along with images
 	batched bool                  // of batches
 	joint   string                // the merge or route that it is after
 	inside  bool                  // a chain of a merge or route
 }
 
 func (f *fuser) chain(steps []recipe.Step, c chain) (chain, error) {
-	c.modes, c.boxes = maps.Clone(c.modes), slices.Clip(c.boxes)
+	c.modes, c.tied = maps.Clone(c.modes), slices.Clip(c.tied)
 	if c.modes == nil {
 		c.modes = make(map[string]media.Mode)
 	}
@@ -88,7 +88,7 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 	if f.plan.Last.Names != nil {
 		f.plan.Samples = c.flow
 		before := f.plan
-		f.plan, c.flow, c.batched, c.boxes = Plan{}, Flow{Batches: &before}, true, nil
+		f.plan, c.flow, c.batched, c.tied = Plan{}, Flow{Batches: &before}, true, nil
 	}
 	t, op := recipe.TraitsOf(s.Args), placeOf(s)
 	switch {
@@ -109,14 +109,14 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 		return nil
 	case t.Batches != nil && c.inside:
 		c.begin(Part{Step: &s}, s)
-		c.batched, c.boxes = true, nil
+		c.batched, c.tied = true, nil
 		return nil
 	case t.Batches != nil:
 		f.plan.Batch = *t.Batches
 		f.end(c, s)
 		return nil
 	case t.Tied != nil:
-		c.boxes = append(slices.DeleteFunc(slices.Clone(c.boxes), func(b recipe.Tied) bool { return b.Image == t.Tied.Image }), *t.Tied)
+		c.tie(*t.Tied)
 		return nil
 	}
 
@@ -130,12 +130,12 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 	case recipe.Transform:
 		return f.transform(c, s, args)
 	case recipe.FieldStep:
-		if t.Copies != "" && c.boxesOf(t.Copies) != nil {
-			return fmt.Errorf("copies %q without its boxes: copy them too, before boxes, and add boxes for each copy", t.Copies)
+		if tied := c.tiedTo(t.Copies); tied != nil {
+			return fmt.Errorf("copies %q without its %[2]s: copy them too, before %[2]s, and add %[2]s for each copy", t.Copies, tied[0].Kind())
 		}
 		c.fields(args, s)
 	default: // a function, five_crop, decode_npy, a step on columns, an operation from elsewhere
-		if err := c.cutsBoxes(t); err != nil {
+		if err := c.cutsTied(t); err != nil {
 			return err
 		}
 		together := !f.separate && (!c.batched || t.Columns)
@@ -150,14 +150,15 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 	return nil
 }
 
-// cutsBoxes returns an error if a step makes several images of one whose boxes go along.
-func (c *chain) cutsBoxes(t recipe.Traits) error {
+// cutsTied returns an error if a step makes several images of one with which boxes or
+// points go along.
+func (c *chain) cutsTied(t recipe.Traits) error {
 	if t.Cuts == nil {
 		return nil
 	}
 	for _, image := range t.Cuts.Images(c.schema) {
-		if c.boxesOf(image) != nil {
-			return fmt.Errorf("makes several images of %q, and its boxes can go along with one only: leave out boxes", image)
+		if tied := c.tiedTo(image); tied != nil {
+			return fmt.Errorf("makes several images of %q, and its %[2]s can go along with one only: leave out %[2]s", image, tied[0].Kind())
 		}
 	}
 	return nil
@@ -176,7 +177,7 @@ func (f *fuser) transform(c *chain, s recipe.Step, args recipe.Transform) error 
 	}
 	op := args.Transform()
 	_, needs := op.(interface{ NeedsBoxes() })
-	if needs && !slices.ContainsFunc(fields, func(name string) bool { return c.boxesOf(name) != nil }) {
+	if needs && !slices.ContainsFunc(fields, c.hasBoxes) {
 		return fmt.Errorf("needs the boxes of %s: put boxes before it", strings.Join(fields, ", "))
 	}
 	for i, field := range fields {
@@ -185,8 +186,8 @@ func (f *fuser) transform(c *chain, s recipe.Step, args recipe.Transform) error 
 			return err
 		}
 		images := p.Images
-		if b := c.boxesOf(field); b != nil && images.Boxes == nil {
-			images.Boxes = &Boxes{*b, len(images.Steps)}
+		if tied := c.tiedTo(field); tied != nil && images.Along == nil {
+			images.Along = &Along{tied, len(images.Steps)}
 		}
 		if len(fields) > 1 {
 			images.Joint = append(images.Joint, Joint{len(images.Steps), fields})
@@ -248,7 +249,7 @@ func (f *fuser) merge(c *chain, s recipe.Step, t recipe.Traits) error {
 
 func (f *fuser) route(c *chain, s recipe.Step, args *recipe.Routing) error {
 	r := &Route{Name: s.Name, By: args.By, Failures: s.Failures}
-	begin := chain{schema: c.schema, modes: c.modes, boxes: c.boxes, batched: c.batched, joint: s.Name, inside: true}
+	begin := chain{schema: c.schema, modes: c.modes, tied: c.tied, batched: c.batched, joint: s.Name, inside: true}
 	c.joint = s.Name
 	for i, steps := range recipe.ChainsOf(s.Args) {
 		branch, err := f.chain(steps, begin)
@@ -269,11 +270,15 @@ func (f *fuser) route(c *chain, s recipe.Step, args *recipe.Routing) error {
 // them is worked on exactly.
 func (c *chain) unite(i int, other chain) error {
 	if i == 0 {
-		c.modes, c.boxes = other.modes, other.boxes
+		c.modes, c.tied = other.modes, other.tied
 		return nil
 	}
-	if !slices.EqualFunc(c.boxes, other.boxes, func(a, b recipe.Tied) bool { return reflect.DeepEqual(a, b) }) {
-		return errors.New("has images whose boxes follow it in some branches only: add boxes in all of them, or after it")
+	if !sameTied(c.tied, other.tied) {
+		kind := "boxes"
+		if !sameTied(pointsOf(c.tied), pointsOf(other.tied)) {
+			kind = "points"
+		}
+		return fmt.Errorf("has images whose %[1]s follow it in some branches only: add %[1]s in all of them, or after it", kind)
 	}
 	for field, mode := range other.modes {
 		if c.modes[field] != mode {
@@ -288,12 +293,40 @@ func (c *chain) begin(p Part, s recipe.Step) {
 	c.flow.Nodes = append(c.flow.Nodes, Node{Part: &p})
 }
 
-// boxesOf returns the boxes that go along with an image; nil: there are none.
-func (c *chain) boxesOf(image string) *recipe.Tied {
-	if i := slices.IndexFunc(c.boxes, func(b recipe.Tied) bool { return b.Image == image }); i >= 0 {
-		return &c.boxes[i]
+// tie has boxes or points go along with their image. An image has one field of boxes, and
+// any number of points.
+func (c *chain) tie(t recipe.Tied) {
+	replaced := func(b recipe.Tied) bool {
+		return b.Image == t.Image && b.Points == t.Points && (!t.Points || b.Field == t.Field)
 	}
-	return nil
+	c.tied = append(slices.DeleteFunc(slices.Clone(c.tied), replaced), t)
+}
+
+// tiedTo returns what goes along with an image; nil: nothing does.
+func (c *chain) tiedTo(image string) (all []recipe.Tied) {
+	for _, t := range c.tied {
+		if t.Image == image {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+func (c *chain) hasBoxes(image string) bool {
+	return slices.ContainsFunc(c.tiedTo(image), func(t recipe.Tied) bool { return !t.Points })
+}
+
+func sameTied(a, b []recipe.Tied) bool {
+	return slices.EqualFunc(a, b, func(a, b recipe.Tied) bool { return reflect.DeepEqual(a, b) })
+}
+
+func pointsOf(all []recipe.Tied) (points []recipe.Tied) {
+	for _, t := range all {
+		if t.Points {
+			points = append(points, t)
+		}
+	}
+	return points
 }
 
 // last is the part that is being put together.
@@ -339,7 +372,7 @@ func (f *fuser) end(c *chain, s recipe.Step) {
 // samples are stacked. So can audio of one length.
 func fills(p *Part, batch *recipe.Batches) bool {
 	if p.Images != nil { // how many boxes stay is known when the image is done
-		return p.Images.Boxes == nil && (p.Failures == nil || p.Failures.TimeLimit == nil)
+		return p.Images.Along == nil && (p.Failures == nil || p.Failures.TimeLimit == nil)
 	}
 	if p.Step == nil {
 		return false
@@ -396,7 +429,7 @@ func readsInto(f *Flow, batch *recipe.Batches) bool {
 func (f *fuser) goOn(c *chain, s recipe.Step, name string) (*Part, error) {
 	form := recipe.ImageForm(c.schema[c.schema.Find(name)].Type)
 	p := c.maker(name)
-	if p != nil && p.Images.Boxes != nil && !reflect.DeepEqual(&p.Images.Boxes.Tied, c.boxesOf(name)) && storable(form) {
+	if p != nil && p.Images.Along != nil && !reflect.DeepEqual(p.Images.Along.Tied, c.tiedTo(name)) && storable(form) {
 		p = nil // which moves others
 	}
 	if p != nil && (s.Failures == nil || reflect.DeepEqual(s.Failures, p.Failures)) {

@@ -164,12 +164,12 @@ type Images struct {
 	Form    media.Form     // what the first of Steps is given
 	Steps   []media.Step
 	Joint   []Joint
-	Boxes   *Boxes // what goes along; nil: nothing
+	Along   *Along // nil: nothing goes along
 }
 
-// Boxes are boxes of an image, which steps move.
-type Boxes struct {
-	recipe.Tied
+// Along has the boxes and points of an image, which steps move.
+type Along struct {
+	Tied []recipe.Tied
 	From int // the first of Images.Steps that does
 }
 

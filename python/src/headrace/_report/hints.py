@@ -27,7 +27,7 @@ _FILES = 'write hr.files("folder", label="parent"), which labels each file with 
 _DONE = "epochs are shuffled whole, so there is no buffer: write .shuffle(); .shuffle(window=n) keeps neighbours closer"
 _SCALE = "write .normalize(mean, std), with mean and std for values from 0 to 1, as in torchvision; mean=0 and std=1 only scale"
 
-_BOXES = "boxes move with the pixels after .boxes(along=…), which cuts and drops them too; for other forms write .map(function)"
+_BOXES = "boxes move with the pixels after .boxes(along=…, format=…), which cuts and drops them too; points after .points()"
 
 # Transforms, most of them of torchvision's v2. A step that there is by now is named instead: its description says what it replaces.
 _OF_IMAGES = """
