@@ -185,15 +185,20 @@ func (o RandomChoice) draw(u float64) int {
 	if o.P == nil {
 		return below(u, len(o.Ops))
 	}
+	return weighted(o.P, u)
+}
+
+// weighted draws a place in a list by a number in [0,1): each as likely as its weight.
+func weighted(weights []float64, u float64) int {
 	sum, last := 0.0, 0
-	for i, p := range o.P {
-		if sum += p; p > 0 {
+	for i, w := range weights {
+		if sum += w; w > 0 {
 			last = i
 		}
 	}
 	u *= sum
-	for i, p := range o.P {
-		if u -= p; u < 0 {
+	for i, w := range weights {
+		if u -= w; u < 0 {
 			return i
 		}
 	}

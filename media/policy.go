@@ -26,11 +26,13 @@ const (
 	equalizes
 	inverts
 	solarizeAdds
+	desaturates
+	blurs
 )
 
 var changeNames = [...]string{
 	"identity", "shear_x", "shear_y", "translate_x", "translate_y", "rotate", "brightness", "color", "contrast", "sharpness",
-	"posterize", "solarize", "autocontrast", "equalize", "invert", "solarize_add",
+	"posterize", "solarize", "autocontrast", "equalize", "invert", "solarize_add", "desaturate", "blur",
 }
 
 // signed reports whether a change goes both ways, as likely.
@@ -80,15 +82,24 @@ func (p *Plan) change(c change, by float64, how policy) (told string, err error)
 		err = Invert{}.place(p, 0, nil)
 	case solarizeAdds:
 		p.pass(Pass{Effect: &solarizeAdd, Args: Args{float32(by)}})
+	case desaturates:
+		p.adjust(Adjust{Saturation, float32(by)})
+	case blurs:
+		p.pass(Pass{Effect: &gaussianBlur, Args: Args{float32(2*math.Ceil(3*by) + 1), float32(by)}})
 	}
 
 	if !p.tells() {
 		return "", err
 	}
-	if told = changeNames[c]; c >= shearX && c <= solarizes || c == solarizeAdds {
-		told += fmt.Sprintf(" %v", by)
+	return c.told(by), err
+}
+
+// told describes a change for people.
+func (c change) told(by float64) string {
+	if c >= shearX && c <= solarizes || c >= solarizeAdds {
+		return fmt.Sprintf("%s %v", changeNames[c], by)
 	}
-	return told, err
+	return changeNames[c]
 }
 
 // solarizeAdd has an amount as its number, which is added to what is below 128.
@@ -111,20 +122,19 @@ var solarizeAdd = tableEffect("solarize_add",
 type space struct {
 	shear, factor, angle float64 // at the greatest magnitude
 	shift                func(side int) float64
-	leastBits            int
+	bits                 [2]int // at the least and at the greatest magnitude
 }
 
 // side is the share of torchvision's policies: of ImageNet's images of 331 pixels, 150.
 func usualShift(side int) float64 { return float64(150.0 / 331.0 * float64(side)) }
 
 var (
-	usualSpace = space{0.3, 0.9, 30, usualShift, 4}
-	wideSpace  = space{0.99, 0.99, 135, func(int) float64 { return 32 }, 2}
+	usualSpace = space{0.3, 0.9, 30, usualShift, [2]int{8, 4}}
+	wideSpace  = space{0.99, 0.99, 135, func(int) float64 { return 32 }, [2]int{8, 2}}
 )
 
 // amount returns the strength of a change at a magnitude from 0 to most, with a sign for
-// those
-// that go both ways, as torchvision's lists have it, which are of single precision.
+// those that go both ways, as torchvision's lists have it, which are of single precision.
 func (s *space) amount(c change, magnitude, most int, negative bool, is Size) float64 {
 	of := func(greatest float64) float64 {
 		v := spaced(0, float32(greatest), magnitude, most)
@@ -146,7 +156,7 @@ func (s *space) amount(c change, magnitude, most int, negative bool, is Size) fl
 	case brightness, colored, contrast, sharpness:
 		return 1 + of(s.factor)
 	case posterizes:
-		return 8 - math.RoundToEven(float64(float32(magnitude)/(float32(most)/float32(8-s.leastBits))))
+		return float64(s.bits[0]) - math.RoundToEven(float64(float32(magnitude)/(float32(most)/float32(s.bits[0]-s.bits[1]))))
 	case solarizes:
 		return 255 * spaced(1, 0, magnitude, most)
 	}
@@ -289,106 +299,4 @@ func (o AutoAugment) place(p *Plan, id uint64, r Rand) error {
 		p.tell(map[string]any{"steps": told})
 	}
 	return nil
-}
-
-// TimmAugment carries out Layers changes of timm's list of 15, each with probability P.
-// Their magnitude is drawn around one, from 0 to Most.
-type TimmAugment struct {
-	Layers     int       `json:"layers"`
-	P          float64   `json:"p"`
-	Magnitude  float64   `json:"magnitude"`
-	Deviation  float64   `json:"deviation"` // above 100: evenly from 0 to Magnitude
-	Most       float64   `json:"most"`
-	Increasing bool      `json:"increasing"` // a greater magnitude always changes more
-	Filter     Filter    `json:"filter,omitzero"`
-	Fill       [4]uint16 `json:"fill,omitzero"`
-}
-
-// Check refuses parameters beyond their bounds.
-func (o TimmAugment) Check() error {
-	if o.Layers < 0 || o.Layers > 8 {
-		return fmt.Errorf("%w: rand_augment with n%d: must be from 0 to 8", ErrGeometry, o.Layers)
-	}
-	within := o.Magnitude >= 0 && o.Magnitude <= 1000 && o.Deviation >= 0
-	if !(o.Most >= 0 && o.Most <= 10) || !within {
-		return fmt.Errorf("%w: rand_augment with m%v, mstd%v and mmax%v", ErrGeometry, o.Magnitude, o.Deviation, o.Most)
-	}
-	if err := checkChance("rand_augment", o.P); err != nil {
-		return err
-	}
-	return o.Filter.checkWarp("rand_augment")
-}
-
-// Result tells the form after the operation.
-func (o TimmAugment) Result(in Form) (Form, error) { return policed("rand_augment", in, o.Fill) }
-
-func (o TimmAugment) name() string { return "rand_augment" }
-
-var timmChanges = [...]change{
-	autoContrast, equalizes, inverts, rotate, posterizes, solarizes, solarizeAdds, colored, contrast, brightness, sharpness, shearX,
-	shearY, translateX, translateY,
-}
-
-// place uses four draws for each change: which, whether, its magnitude, its sign.
-func (o TimmAugment) place(p *Plan, id uint64, r Rand) error {
-	told := []string{}
-	for i := range uint32(o.Layers) {
-		c := timmChanges[below(r.Float64(id, 4*i), len(timmChanges))]
-		if r.Float64(id, 4*i+1) >= o.P {
-			continue
-		}
-		x := o.Magnitude
-		if u := r.Float64(id, 4*i+2); o.Deviation > 100 {
-			x = float64(x * u)
-		} else if o.Deviation > 0 {
-			x += float64(o.Deviation * normals()[below(u, 1<<noiseBits)])
-		}
-		x = min(max(x, 0), o.Most)
-		by := o.amount(c, x, r.Float64(id, 4*i+3) < 0.5, Size{p.Height, p.Width})
-		did, err := p.change(c, by, policy{o.Filter, o.Fill})
-		if err != nil {
-			return err
-		}
-		told = append(told, did)
-	}
-	if p.tells() {
-		p.tell(map[string]any{"steps": told})
-	}
-	return nil
-}
-
-// amount returns the strength of a change at a magnitude from 0 to 10.
-func (o TimmAugment) amount(c change, x float64, negative bool, is Size) float64 {
-	sign := 1.0
-	if negative {
-		sign = -1
-	}
-	switch c {
-	case rotate:
-		return sign * float64(3*x)
-	case shearX, shearY:
-		return sign * float64(0.03*x)
-	case translateX:
-		return sign * float64(float64(0.045*x)*float64(is.Width))
-	case translateY:
-		return sign * float64(float64(0.045*x)*float64(is.Height))
-	case posterizes:
-		if o.Increasing {
-			return 4 - math.Trunc(float64(0.4*x))
-		}
-		return math.Trunc(float64(0.4 * x))
-	case solarizes:
-		if o.Increasing {
-			return 256 - math.Trunc(float64(25.6*x))
-		}
-		return math.Trunc(float64(25.6 * x))
-	case solarizeAdds:
-		return min(128, math.Trunc(float64(11*x)))
-	case brightness, colored, contrast, sharpness:
-		if o.Increasing {
-			return max(0.1, 1+sign*float64(0.09*x))
-		}
-		return 0.1 + float64(0.18*x)
-	}
-	return 0
 }

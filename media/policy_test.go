@@ -116,9 +116,44 @@ func TestPoliciesDrawEvenly(t *testing.T) {
 	for _, name := range []string{"invert", "solarize_add", "equalize", "translate_y", "color"} {
 		near("timm "+name, counts[name]/changes, 1./15)
 	}
+	for set, want := range map[string]map[string]float64{
+		"3a":      {"blur": 1. / 3, "desaturate": 1. / 3, "solarize": 1. / 3},
+		"3aw":     {"blur": 6. / 33, "rotate": 3. / 33, "shear_x": 2. / 33, "invert": 1. / 33},
+		"weights": {"rotate": 3 / 10.1, "translate_y": 1 / 10.1, "color": 0.25 / 10.1, "posterize": 0.05 / 10.1},
+	} {
+		counts, changes := count(media.TimmAugment{Layers: 1, P: 1, Magnitude: 9, Most: 10, Set: set, Filter: media.Bicubic})
+		for name, share := range want {
+			near(set+" "+name, counts[name]/changes, share)
+		}
+	}
 	counts, _ = count(media.AutoAugment{Policy: "imagenet", Filter: media.Nearest})
 	near("auto rotate", counts["rotate"]/n, (0.6+0.8+0.2+0.8+0.4+0.8)/25)
 	near("auto invert", counts["invert"]/n, (0.6+0.6+0.6)/25)
+}
+
+// Of a list with weights nothing is done twice. Amounts are those that increase.
+func TestTimmsListsWithWeights(t *testing.T) {
+	seen := map[string]bool{}
+	for i := range 2000 {
+		op := media.TimmAugment{Layers: 8, P: 1, Magnitude: 9, Most: 10, Set: []string{"3aw", "weights"}[i%2], Filter: media.Bicubic}
+		names := map[string]bool{}
+		for _, did := range told(t, 40, 30, decodertest.Hashed(i), op)["steps"].([]string) {
+			name, _, _ := strings.Cut(did, " ")
+			if names[name] {
+				t.Fatalf("%s: twice of %v", name, names)
+			}
+			names[name] = true
+			seen[did] = true
+		}
+	}
+	for _, did := range []string{"solarize 26", "posterize 1", "desaturate 0.04999999999999999", "blur 1.81", "solarize_add 99"} {
+		if !seen[did] {
+			t.Errorf("not %q", did)
+		}
+	}
+	if err := (media.TimmAugment{Layers: 1, Set: "3"}).Check(); !errors.Is(err, media.ErrGeometry) {
+		t.Error(err)
+	}
 }
 
 // Amounts are those of torchvision to the last bit: a threshold may be a level.

@@ -52,6 +52,7 @@ func TestMistakesInPoliciesAndErasing(t *testing.T) {
 		`{"rand_augment": {"config": "rand-inc2"}}`:         `"inc2" must be`,
 		`{"rand_augment": {"config": "rand-mmax11"}}`:       `"mmax11" must be`,
 		`{"rand_augment": {"config": "rand-w0"}}`:           `"w0" must be`,
+		`{"rand_augment": {"config": "rand-t3"}}`:           `"t3" must be tweights, t3a or t3aw`,
 		`{"rand_augment": {"config": "rand-m9","bins":31}}`: "config says all of num_ops, magnitude and bins: leave these out",
 		`{"rand_augment": {"fill": [1, 2]}}`:                "fill is [1,2]: must be one number, or 3",
 		`{"trivial_augment": {"fill": 256}}`:                "fill is 256: must be from 0 to 255",
@@ -79,6 +80,8 @@ func TestTextsOfTimm(t *testing.T) {
 		"rand-n3-p0.25": func(o *media.TimmAugment) { o.Layers, o.P = 3, 0.25 },
 		"rand-mmax7":    func(o *media.TimmAugment) { o.Most = 7 },
 		"rand-inc0":     func(*media.TimmAugment) {},
+		"rand-m8-t3aw":  func(o *media.TimmAugment) { o.Magnitude, o.Set = 8, "3aw" },
+		"rand-tweights": func(o *media.TimmAugment) { o.Set = "weights" },
 	} {
 		r, err := image(`"decode_image",{"rand_augment": {"config": "` + text + `"}}`)
 		if err != nil {
@@ -114,7 +117,7 @@ func TestStepsTellWhatTheySay(t *testing.T) {
 	}
 	told := 0
 	for _, op := range opimage.Ops {
-		if len(op.Told) == 0 || op.Name == "mixup" || op.Name == "cutmix" || op.Name == "random_iou_crop" { // these need batches and boxes
+		if _, ofBatches := op.New().(recipe.OnRows); len(op.Told) == 0 || ofBatches || op.Name == "random_iou_crop" { // which needs boxes
 			continue
 		}
 		given := map[string]json.RawMessage{}

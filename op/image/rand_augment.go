@@ -2,6 +2,7 @@ package image
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,7 +34,8 @@ type RandAugment struct {
 func (*RandAugment) Docs() map[string]string {
 	return map[string]string{
 		"config": "timm's text, such as 'rand-m9-mstd0.5-inc1', instead of num_ops, magnitude and bins: sections m (magnitude of 10), n " +
-			"(changes), p (the probability of each, by default 0.5), mstd (deviation of magnitudes; above 100: evenly), mmax, inc",
+			"(changes), p (the probability of each, by default 0.5), mstd (deviation of magnitudes; above 100: evenly), mmax, inc, and t " +
+			"(timm's other lists: tweights, t3a, t3aw)",
 	}
 }
 
@@ -84,6 +86,12 @@ func parseTimm(text string) (op media.TimmAugment, wrong string) {
 		return op, `must begin with "rand", such as "rand-m9-mstd0.5-inc1"`
 	}
 	for _, section := range sections[1:] {
+		if set, is := strings.CutPrefix(section, "t"); is {
+			if op.Set = set; !slices.Contains([]string{"weights", "3a", "3aw"}, set) {
+				return op, strconv.Quote(section) + " must be tweights, t3a or t3aw"
+			}
+			continue
+		}
 		name := strings.TrimRight(section, "0123456789.")
 		n, err := strconv.ParseFloat(section[len(name):], 64)
 		if name == "mstdinf" {
