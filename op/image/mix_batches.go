@@ -10,7 +10,6 @@ import (
 	"github.com/headrace/headrace/internal/argument"
 	"github.com/headrace/headrace/internal/numbers"
 	"github.com/headrace/headrace/internal/record"
-	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/op/core"
 	"github.com/headrace/headrace/order"
@@ -94,19 +93,10 @@ func (m *Mixing) checkRows(in sample.Schema, err error) (sample.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	for argument, name := range map[string]string{"image": m.Image, "label": m.Label} {
-		if in.Find(name) < 0 {
-			return nil, recipe.Wrong(argument, "is %q: the batches have the fields %s", name, words.List(in.Names()))
-		}
+	if err := errors.Join(checkBatchImages(in, m.Image), checkBatchField(in, "label", m.Label)); err != nil {
+		return nil, err
 	}
-	images, labels := in[in.Find(m.Image)].Type, in[in.Find(m.Label)].Type
-	bytes, floats := images.DType == tensor.Uint8, images.DType == tensor.Float32
-	row, is := images.Row()
-	oneSize := is && images.Kind == sample.Tensor && row.Fixed() && len(row.Shape) == 3
-	if !oneSize || !bytes && !floats {
-		return nil, recipe.Wrong("image", "is %q, which is %v: must be images of one size, uint8 or float32", m.Image, images)
-	}
-	out, err := m.labels(labels)
+	out, err := m.labels(in[in.Find(m.Label)].Type)
 	if err != nil {
 		return nil, err
 	}
@@ -138,11 +128,10 @@ type mixer struct {
 	args          *Mixing
 	mixup, cutmix float64 // alpha; 0: never
 
-	image, label, gives record.Column
-	row                 tensor.Shape // of an image
-	planar, bytes       bool
-	from                tensor.DType // of labels
-	classes             int
+	images       batchImages
+	label, gives record.Column
+	from         tensor.DType // of labels
+	classes      int
 }
 
 // Link implements [core.Linker].
@@ -157,14 +146,12 @@ func (m *CutMix) Link(w *core.Env, name string, t *core.Scope) (core.Part, error
 
 func (m *Mixing) link(w *core.Env, name string, t *core.Scope, p *mixer) (core.Part, error) {
 	p.env, p.name, p.id, p.args = w, name, order.OpID(name), m
-	images, labels := t.Schema[t.Schema.Find(m.Image)].Type, t.Schema[t.Schema.Find(m.Label)].Type
+	labels := t.Schema[t.Schema.Find(m.Label)].Type
 	out, err := m.labels(labels)
 	if err != nil {
 		return nil, err
 	}
-	p.row, p.bytes, p.from, p.classes = images.Shape[1:], images.DType == tensor.Uint8, labels.DType, out.Shape[1]
-	p.planar = m.Layout == "NCHW" || m.Layout == "" && p.row[2] > 4 && p.row[0] <= 4
-	p.image = t.Columns.Of[m.Image]
+	p.images, p.from, p.classes = newBatchImages(m.Image, m.Layout, t), labels.DType, out.Shape[1]
 	p.label = t.Columns.Take(m.Label)
 	p.gives = t.Columns.PutAny(m.Label, out)
 	t.Schema = t.Schema.Replace(m.Label, sample.Field{Name: m.Label, Type: out})
@@ -174,13 +161,13 @@ func (m *Mixing) link(w *core.Env, name string, t *core.Scope, p *mixer) (core.P
 // Run implements [core.Part].
 func (p *mixer) Run(_ context.Context, it *record.Record, t *core.Tool) error {
 	v := it.Values
-	rows := v.Arrays[p.image.At].Shape[0]
+	rows := v.Arrays[p.images.at.At].Shape[0]
 	targets, err := p.targets(v, rows)
 	if err != nil {
 		return err
 	}
 
-	is := v.Arrays[p.image.At]
+	is := v.Arrays[p.images.at.At]
 	to := *v.Borrow(&p.env.Images, len(is.Data)) // another field may have the memory of the images
 	group := rows
 	if p.args.Group != nil {
@@ -199,7 +186,7 @@ func (p *mixer) Run(_ context.Context, it *record.Record, t *core.Tool) error {
 			p.tell(it, from, until, told)
 		}
 	}
-	v.Arrays[p.image.At] = record.Array{Shape: is.Shape, Data: to}
+	v.Arrays[p.images.at.At] = record.Array{Shape: is.Shape, Data: to}
 	p.env.Settle(it)
 	it.Account()
 	return nil
@@ -219,17 +206,17 @@ func (p *mixer) tell(it *record.Record, from, until int, told map[string]any) {
 // mixGroup mixes rows among themselves, and returns its draws.
 func (p *mixer) mixGroup(to, images []byte, targets []float32, rows int, chance order.Key) map[string]any {
 	told := map[string]any{"share": 1.0}
-	d := draws{chance, p.id, 0}
-	if rows == 1 || d.next() >= *p.args.P { // of one there is no partner
+	d := media.Sequence{Rand: chance, ID: p.id}
+	if rows == 1 || d.Next() >= *p.args.P { // of one there is no partner
 		copy(to, images)
 		return told
 	}
-	cut := p.cutmix > 0 && (p.mixup == 0 || d.next() < 0.5)
+	cut := p.cutmix > 0 && (p.mixup == 0 || d.Next() < 0.5)
 	share := 0.0
 	if cut {
-		share = p.cut(to, images, rows, d.beta(p.cutmix), &d, told)
+		share = p.cut(to, images, rows, d.Beta(p.cutmix), &d, told)
 	} else {
-		w := int(math.RoundToEven(256 * d.beta(p.mixup)))
+		w := int(math.RoundToEven(256 * d.Beta(p.mixup)))
 		p.mix(to, images, rows, w)
 		share = float64(w) / 256
 	}
@@ -293,7 +280,7 @@ func (p *mixer) mix(to, images []byte, rows, w int) {
 	size := len(images) / rows
 	for i := range rows {
 		row, own, before := to[i*size:][:size], images[i*size:][:size], images[(i+rows-1)%rows*size:][:size]
-		if p.bytes {
+		if p.images.bytes {
 			media.MixBytes(row, own, before, w)
 		} else {
 			media.MixFloats(floatsOf(row), floatsOf(own), floatsOf(before), w)
@@ -303,31 +290,18 @@ func (p *mixer) mix(to, images []byte, rows, w int) {
 
 // cut lays a rectangle of the row before over each image, and returns the share that it
 // keeps.
-func (p *mixer) cut(to, images []byte, rows int, share float64, d *draws, told map[string]any) float64 {
-	height, width, pixel := p.row[0], p.row[1], p.row[2]
-	planes := 1
-	if p.planar {
-		planes, height, width, pixel = p.row[0], p.row[1], p.row[2], 1
-	}
-	x, y := int(d.next()*float64(width)), int(d.next()*float64(height))
+func (p *mixer) cut(to, images []byte, rows int, share float64, d *media.Sequence, told map[string]any) float64 {
+	height, width := p.images.height, p.images.width
+	x, y := int(d.Next()*float64(width)), int(d.Next()*float64(height))
 	half := 0.5 * math.Sqrt(1-share)
 	dx, dy := int(half*float64(width)), int(half*float64(height))
 	x0, x1, y0, y1 := max(x-dx, 0), min(x+dx, width), max(y-dy, 0), min(y+dy, height)
 	told["x"], told["y"], told["width"], told["height"] = x0, y0, x1-x0, y1-y0
 
-	size := len(images) / rows
-	if !p.bytes {
-		pixel *= 4
-	}
+	size := p.images.size()
 	copy(to, images)
 	for i := range rows {
-		row, before := to[i*size:][:size], images[(i+rows-1)%rows*size:][:size]
-		for plane := range planes {
-			for y := y0; y < y1; y++ {
-				at := ((plane*height+y)*width + x0) * pixel
-				copy(row[at:][:(x1-x0)*pixel], before[at:])
-			}
-		}
+		p.images.lay(to[i*size:][:size], x0, y0, x1, y1, images[(i+rows-1)%rows*size:][:size], x0, y0)
 	}
 	return 1 - float64((x1-x0)*(y1-y0))/float64(width*height)
 }
@@ -338,45 +312,3 @@ func floatsOf(b []byte) []float32 {
 
 // Foresee implements [core.Part]: batches are accounted for when they are made.
 func (p *mixer) Foresee(*record.Record, *core.Tool) int64 { return 0 }
-
-// draws gives one number after the other.
-type draws struct {
-	chance order.Key
-	id     uint64
-	at     uint32
-}
-
-func (d *draws) next() float64 {
-	d.at++
-	return d.chance.Float64(d.id, d.at-1)
-}
-
-// beta draws a share of the distribution Beta(alpha, alpha).
-func (d *draws) beta(alpha float64) float64 {
-	x, y := d.gamma(alpha), d.gamma(alpha)
-	if x+y <= 0 { // of a tiny alpha it is one or the other
-		return math.Floor(2 * d.next())
-	}
-	return x / (x + y)
-}
-
-// gamma draws as Marsaglia and Tsang do.
-func (d *draws) gamma(alpha float64) float64 {
-	boost := 1.0
-	if alpha < 1 {
-		boost = math.Pow(1-d.next(), 1/alpha)
-		alpha++
-	}
-	a := alpha - 1./3
-	c := 1 / math.Sqrt(9*a)
-	for {
-		x := math.Sqrt(-2*math.Log(1-d.next())) * math.Cos(2*math.Pi*d.next())
-		v := 1 + c*x
-		if v = v * v * v; v <= 0 {
-			continue
-		}
-		if math.Log(1-d.next()) < 0.5*x*x+a-a*v+a*math.Log(v) {
-			return boost * a * v
-		}
-	}
-}

@@ -226,7 +226,7 @@ RANDOM = {
     "unbatch": lambda r: {},
 }
 # Sources, and what has a test of its own.
-ELSEWHERE = {"files", "read", "source", "merge", "mix", "boxes", "sampler", "weighted", "mixup", "cutmix"}
+ELSEWHERE = {"files", "read", "source", "merge", "mix", "boxes", "points", "sampler", "weighted", "mixup", "cutmix", "mosaic", "copy_paste"}
 
 
 def arguments(r, name):
