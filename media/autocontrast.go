@@ -44,9 +44,10 @@ func (o RandomAutocontrast) place(p *Plan, id uint64, r Rand) error {
 
 // autocontrast follows Pillow's ImageOps.autocontrast.
 var autocontrast = Effect{
-	Name:  "autocontrast",
-	Reach: func(*Args) int { return Everywhere },
-	Check: checkBytes("autocontrast", nil),
+	Name:   "autocontrast",
+	Reach:  func(*Args) int { return Everywhere },
+	Check:  checkBytes("autocontrast", nil),
+	Levels: stretchTable,
 	Apply: func(_ *Args, p Pixels) Pixels {
 		spread(p, stretchTable)
 		return p

@@ -44,9 +44,10 @@ func (o RandomEqualize) place(p *Plan, id uint64, r Rand) error {
 
 // equalize follows Pillow's ImageOps.equalize.
 var equalize = Effect{
-	Name:  "equalize",
-	Reach: func(*Args) int { return Everywhere },
-	Check: checkBytes("equalize", nil),
+	Name:   "equalize",
+	Reach:  func(*Args) int { return Everywhere },
+	Check:  checkBytes("equalize", nil),
+	Levels: equalTable,
 	Apply: func(_ *Args, p Pixels) Pixels {
 		spread(p, equalTable)
 		return p
