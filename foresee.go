@@ -61,7 +61,7 @@ func extentOf(d design, from listing, program *compile.Program) resume.Extent {
 	begin := State{
 		Version: StateVersion, Order: order.Version, Decoder: decoderOf(media.Options{Library: d.config.JPEG == TurboJPEG}),
 		Recipe: d.recipe.Fingerprint(), Steps: d.recipe.Outline(),
-		WorldSize: from.world, Rank: from.rank, Part: from.partOf(),
+		WorldSize: from.world, Rank: from.rank, Part: from.partOf(), Files: program.Files,
 	}
 	total := int64(0)
 	for _, s := range from.begins {

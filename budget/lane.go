@@ -29,6 +29,9 @@ func (l *Lane) Another() *Lane { return l.b.Lane() }
 // Limit is how many bytes all lanes have together.
 func (l *Lane) Limit() int64 { return l.b.limit }
 
+// Reserve is [Budget.Reserve].
+func (l *Lane) Reserve(purpose Purpose, n int64) error { return l.b.Reserve(purpose, n) }
+
 // Acquire waits until n bytes are free or no older item of the lane holds or awaits
 // any, and grants them to the item called order. An item may hold several grants.
 // Acquire fails only when ctx ends, and then leaves nothing after. It panics where n

@@ -26,6 +26,10 @@ type State struct {
 
 	Steps []string `json:"steps,omitempty"` // outline of the recipe: names the step that differs; older records have none
 
+	// by steps that lay files over samples, such as noise: how many there are, and a sum
+	// of what they are; older records have none
+	Files map[string]string `json:"files,omitempty"`
+
 	Epoch   int                      `json:"epoch"`
 	Batches int64                    `json:"batches,omitempty"` // that this epoch had so far
 	Sources Sources                  `json:"sources,omitempty"` // by the names of their steps; none: the beginning of the epoch

@@ -31,6 +31,8 @@ type Program struct {
 	Cuts     string   // of these a pack that holds the rest of a sample, by its step's name; "": there is none
 	Relabels bool     // labels are others than those of the sources
 
+	Files map[string]string // by steps that hold files of their own: what these are
+
 	// with lanes, the number of batches of an epoch that have rows of these lanes, or an
 	// upper bound; nil: there are none
 	Rounds func(first, end int) (batches int64, exact bool)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/headrace/headrace/internal/source"
 	"github.com/headrace/headrace/order"
@@ -76,6 +77,12 @@ func (e Extent) Fits(from state.State) error {
 		return refuse("its epoch is %d", from.Epoch)
 	}
 
+	for _, step := range slices.Sorted(maps.Keys(begin.Files)) {
+		if was, is := from.Files[step], begin.Files[step]; was != "" && was != is {
+			return refuse("step %q has other files: there were %s, here are %s; with others, samples would be other ones",
+				step, number(was), number(is))
+		}
+	}
 	if err := e.checkSources(from, refuse); err != nil {
 		return err
 	}
@@ -100,6 +107,12 @@ func (e Extent) Fits(from state.State) error {
 		return refuse("it replaced %d samples of %d", from.Replaced, yielded)
 	}
 	return nil
+}
+
+// number returns the count with which a digest of files begins.
+func number(files string) string {
+	n, _, _ := strings.Cut(files, ":")
+	return n
 }
 
 // words names a part for people.

@@ -34,6 +34,8 @@ type Env struct {
 
 	Doubt func(message string) // told, once, of an index that is not believed
 
+	Files map[string]string // by steps that hold files of their own: what these are
+
 	Gate *pipe.Gate // of what computes
 	Host PythonHost // of Python's functions; nil: the recipe has none
 }
@@ -101,6 +103,8 @@ const (
 	ForFiles   budget.Purpose = "files"
 	ForDecoder budget.Purpose = "decoder"
 	ForBatches budget.Purpose = "batches on their way"
+
+	ForRecordings budget.Purpose = "recordings of steps"
 )
 
 // ErrQuarantined is why a sample is not tried: it has crashed an engine.
@@ -114,6 +118,15 @@ func (w *Env) Begin(epoch int, quarantine []int64, inFlight func() InFlight) {
 	if inFlight != nil {
 		w.inFlight = inFlight()
 	}
+}
+
+// Holds notes a digest of the files that a step lays over samples, so that a run does not
+// go on with others.
+func (w *Env) Holds(step, digest string) {
+	if w.Files == nil {
+		w.Files = map[string]string{}
+	}
+	w.Files[step] = digest
 }
 
 // Quarantined reports whether a sample is not to be tried.

@@ -16,8 +16,8 @@ import (
 var _ = Ops.Add(recipe.NewOp[AddNoise]("add_noise", recipe.Between,
 	"Add a random stretch of a random recording of noise, as torchaudio's 'AddNoise'.").Explained(`
 Noise is the mean of its channels, at the rate of the samples. What is too short is repeated. The ratio is that of the energies of each
-channel and the stretch; silence, of either, adds nothing. Up to 256 MiB of decoded noise stay in memory, the rest is decoded again at
-each use. A state does not tell whether the files are the same.`,
+channel and the stretch; silence, of either, adds nothing. Decoded noise stays in memory, up to 256 MiB and a quarter of the byte
+budget, of which it is a part; the rest is decoded again at each use. A state fits the same files only.`,
 	`.add_noise("noises/*.wav", snr=(5, 20), p=0.5)`).
 	Called("noises, snr").
 	Telling("added", "noise", "start", "snr"))
@@ -79,7 +79,7 @@ func (a *AddNoise) Link(w *core.Env, name string, t *core.Scope) (core.Part, err
 	p := &noisy{waves: a.waves(w, t), name: name, id: order.OpID(name), args: a}
 	rate, err := rateOf(p.is, a.Rate, "")
 	if err == nil {
-		p.noises, err = newRecordings(w, "noises", a.Noises, rate, false)
+		p.noises, err = newRecordings(w, name, "noises", a.Noises, rate, false)
 	}
 	return p, err
 }

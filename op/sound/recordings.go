@@ -2,8 +2,10 @@ package sound
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"math"
+	"path"
 	"sync"
 	"sync/atomic"
 
@@ -16,8 +18,8 @@ import (
 	"github.com/headrace/headrace/store"
 )
 
-// mostHeld is how many bytes of decoded recordings a step keeps: an hour at 16 kHz.
-// Others are decoded again at each use.
+// mostHeld is how many bytes of decoded recordings a step keeps, if that is not more than
+// a quarter of the byte budget: an hour at 16 kHz. Others are decoded again at each use.
 const mostHeld = int64(256 << 20)
 
 // mostRecording is how large the file of one may be.
@@ -39,8 +41,8 @@ type decoded struct {
 	samples []float32
 }
 
-// newRecordings lists the files of an argument.
-func newRecordings(env *core.Env, argument string, pattern recipe.Path, rate int, first bool) (*recordings, error) {
+// newRecordings lists the files of an argument of a step.
+func newRecordings(env *core.Env, step, argument string, pattern recipe.Path, rate int, first bool) (*recordings, error) {
 	var files *store.Table
 	err := machine.Patiently(context.Background(), func() (err error) {
 		files, err = store.List(context.Background(), "", string(pattern), sound.Suffixes())
@@ -49,7 +51,30 @@ func newRecordings(env *core.Env, argument string, pattern recipe.Path, rate int
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", source.ErrSource, argument, err)
 	}
+	env.Holds(step, digest(files))
 	return &recordings{env: env, files: files, rate: rate, first: first, all: make([]decoded, files.Len())}, nil
+}
+
+// digest says in a few bytes what files are, for states: how many, and a sum of their
+// names. Of those on this machine it has their sizes and how they begin, too; a store
+// would be asked for each.
+func digest(files *store.Table) string {
+	sum, away := sha256.New(), files.Away()
+	head := make([]byte, 4<<10)
+	for i := range files.Len() {
+		fmt.Fprintf(sum, "%q ", path.Base(files.Key(i)))
+		if away {
+			continue
+		}
+		f, err := store.Open(context.Background(), files.Path(i), 0)
+		if err != nil {
+			continue // it fails when it is drawn
+		}
+		n, _ := f.ReadAt(head[:min(f.Size(), int64(len(head)))], 0)
+		fmt.Fprintf(sum, "%d %x ", f.Size(), head[:n])
+		f.Close()
+	}
+	return fmt.Sprintf("%d:%x", files.Len(), sum.Sum(nil)[:8])
 }
 
 // get returns the samples of a recording, which are not to be changed.
@@ -68,7 +93,8 @@ func (r *recordings) get(ctx context.Context, it *record.Record, i int) ([]float
 	if err != nil {
 		return nil, fmt.Errorf("headrace: %q: %w", r.files.Key(i), err)
 	}
-	if size := int64(4 * len(all)); r.held.Add(size) <= mostHeld {
+	lane, size := it.Source.Lane, int64(4*len(all))
+	if r.held.Add(size) <= min(mostHeld, lane.Limit()/4) && lane.Reserve(core.ForRecordings, size) == nil {
 		d.samples = all
 	} else {
 		r.held.Add(-size)

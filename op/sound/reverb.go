@@ -67,7 +67,7 @@ func (r *Reverb) Link(w *core.Env, name string, t *core.Scope) (core.Part, error
 	p := &echoing{waves: r.waves(w, t), name: name, id: order.OpID(name), args: r}
 	rate, err := rateOf(p.is, r.Rate, "")
 	if err == nil {
-		p.impulses, err = newRecordings(w, "impulses", r.Impulses, rate, true)
+		p.impulses, err = newRecordings(w, name, "impulses", r.Impulses, rate, true)
 	}
 	return p, err
 }

@@ -145,6 +145,33 @@ def test_next_to_nothing(wave, tmp_path):
         assert not got["audio"][:1].any() or len(wave) > 1
 
 
+@pytest.mark.parametrize("step", ["add_noise", "reverb"])
+def test_a_run_goes_on_with_the_same_files_only(step, tmp_path):
+    for i in range(2):
+        save(tmp_path / "files" / f"{i}.wav", WAVE[: 100 + i])
+    given = {"add_noise": {"noises": tmp_path / "files", "snr": 5}, "reverb": {"impulses": tmp_path / "files"}}[step]
+    made = getattr(source(), step)(**given, rate=RATE).batch(4)
+    with made.loader(epochs=1) as loader:
+        batches = iter(loader)
+        next(batches)
+        state = loader.state_dict()
+        rest = [np.array(batch["audio"]) for batch in batches]
+
+    def go_on(state):
+        with made.loader(epochs=1) as loader:
+            loader.load_state_dict(state)
+            return [np.array(batch["audio"]) for batch in loader]
+
+    assert all(np.array_equal(a, b) for a, b in zip(go_on(state), rest, strict=True))
+    older = {key: value for key, value in state.items() if key != "files"}
+    assert len(go_on(older)) == len(rest)
+    save(tmp_path / "files" / "1.wav", WAVE[:99])
+    for number in (2, 3):
+        with pytest.raises(hr.StateMismatch, match=rf'step "{step}" has other files: there were 2, here are {number}'):
+            go_on(state)
+        save(tmp_path / "files" / "2.wav", WAVE[:99])
+
+
 def test_files_that_are_no_recordings(tmp_path):
     (tmp_path / "bad.wav").write_bytes(b"RIFF nothing")
     with pytest.raises(hr.SampleError, match=r"bad\.wav"):

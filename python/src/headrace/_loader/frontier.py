@@ -22,7 +22,7 @@ _EMPTY_SOURCE = {"samples": 0, "position": 0, "ahead": [], "lost": [], "open": [
 
 _VERSION = 2  # of records, whose keys these are
 _KEYS = ("version", "order", "recipe", "world_size", "rank", "epoch", "sources")
-_READ = {*_KEYS, *_PLACE, "decoder", "in_step", "steps", "quarantine"}
+_READ = {*_KEYS, *_PLACE, "decoder", "in_step", "steps", "files", "quarantine"}
 
 
 class Frontier:
@@ -78,7 +78,8 @@ class Identity:
         """Whether a record is so much like this run's that the engine need not be asked."""
         samples = {name: (source["samples"], source.get("of")) for name, source in state.get("sources", {}).items()}
         keys = ("version", "order", "recipe", "world_size", "rank")
-        return samples == self._samples and all(state.get(key) == self._keys[key] for key in keys)
+        same = all(state.get(key) == self._keys[key] for key in keys) and state.get("files") == self._keys.get("files")
+        return samples == self._samples and same
 
     def warning(self, state: dict[str, Any]) -> str:
         """What will differ from the run that saved a state."""
