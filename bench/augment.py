@@ -87,6 +87,50 @@ def cases(size):
         v2.ScaleJitter((size, size), (0.7, 0.7)),
         None,
     )
+    yield from of_colours()
+    yield from of_filters()
+    yield "rand_augment", {"rand_augment": {}}, v2.RandAugment(), None
+    yield "trivial_augment", {"trivial_augment": {}}, v2.TrivialAugmentWide(), None
+    yield "auto_augment", {"auto_augment": {}}, v2.AutoAugment(), None
+    yield "augmix", {"augmix": {}}, v2.AugMix(), None
+
+
+def of_colours():
+    """Steps whose new values depend on the old ones, or on how frequent these are."""
+    yield "posterize", {"posterize": {"bits": 4}}, lambda x: F.posterize(x, 4), A.Posterize(num_bits=4, p=1.0)
+    yield (
+        "solarize",
+        {"solarize": {"threshold": 128}},
+        lambda x: F.solarize(x, 128),
+        A.Solarize(threshold_range=(0.5, 0.5), p=1.0),
+    )
+    yield "invert", {"invert": {}}, F.invert, A.InvertImg(p=1.0)
+    yield "equalize", {"equalize": {}}, F.equalize, A.Equalize(p=1.0)
+    yield "autocontrast", {"autocontrast": {}}, F.autocontrast, A.AutoContrast(p=1.0)
+    yield "gamma", {"adjust_gamma": {"gamma": 1.3}}, lambda x: F.adjust_gamma(x, 1.3), A.RandomGamma((130, 130), p=1.0)
+    yield "permutation", {"random_channel_permutation": {}}, v2.RandomChannelPermutation(), A.ChannelShuffle(p=1.0)
+    yield "photometric distort", {"random_photometric_distort": {}}, v2.RandomPhotometricDistort(), None
+
+
+def of_filters():
+    """Steps that look at neighbours, and those that draw for each value or rectangle."""
+    sharper = {"adjust_sharpness": {"factor": 1.5}}
+    yield "sharpness", sharper, lambda x: F.adjust_sharpness(x, 1.5), A.Sharpen(p=1.0)
+    for k in (5, 9, 23):
+        step = {"gaussian_blur": {"kernel_size": k, "sigma": [1.2, 1.2]}}
+        theirs = A.GaussianBlur(blur_limit=(k, k), sigma_limit=(1.2, 1.2), p=1.0)
+        yield f"blur, {k} pixels", step, lambda x, k=k: F.gaussian_blur(x, [k, k], [1.2, 1.2]), theirs
+    wide = A.GaussianBlur(blur_limit=(23, 23), sigma_limit=(0.1, 2.0), p=1.0)
+    yield "blur, sigma 0.1 to 2", {"gaussian_blur": {"kernel_size": 23}}, v2.GaussianBlur(23, (0.1, 2.0)), wide
+    noise = A.GaussNoise(std_range=(0.1, 0.1), p=1.0)
+    yield "noise", {"gaussian_noise": {"sigma": 0.1}}, lambda x: F.gaussian_noise(x, 0.0, 0.1), noise
+    compressed = A.ImageCompression(quality_range=(50, 50), p=1.0)
+    yield "jpeg", {"jpeg": {"quality": 50}}, lambda x: F.jpeg(x, 50), compressed
+    area = {"p": 1, "scale": [0.11, 0.12], "ratio": [1, 1.01]}
+    for name, value in (("erase", 0), ("erase, random", "random")):
+        theirs = v2.RandomErasing(1.0, (0.11, 0.12), (1, 1.01), value)
+        erasing = A.Erasing((0.11, 0.12), (1, 1.01), fill=value, p=1.0)
+        yield name, {"random_erasing": {**area, "value": value}}, theirs, erasing
 
 
 def main() -> None:

@@ -180,6 +180,12 @@ def test_train_torch(folder: pathlib.Path) -> None:
     assert "epoch 1" in run(folder, str(HERE / "train_torch.py"), "data/train")
 
 
+def test_views_for_contrastive_training(folder: pathlib.Path) -> None:
+    for program in ("simclr.py", "dino.py"):
+        losses = re.findall(r"epoch [01]: loss (\d+\.\d\d)\n", run(folder, str(HERE / program), "data/train"))
+        assert len(losses) == 2, program
+
+
 def test_own_transform(folder: pathlib.Path) -> None:
     out = run(folder, str(HERE / "own_transform.py"), "data/train", "painted.png")
     assert "6 batches" in out

@@ -149,6 +149,7 @@ PAGES = [
     "recipes.md",
     "augmentations.md",
     "detection.md",
+    "contrastive.md",
     "your-data.md",
     "tables.md",
     "batches.md",
