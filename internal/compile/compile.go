@@ -25,7 +25,7 @@ func Compile(p fuse.Plan, t Target) (*Program, error) {
 		Makes: known.makes, Counted: known.makes && !known.uncounted && !known.programs,
 		Gathers: known.gathers, Cuts: known.cuts, Relabels: known.relabels,
 		Replaceable: known.spends, Skipping: known.skips, Judges: known.judges,
-		Files: t.Env.Files,
+		Files: t.Env.Held,
 	}
 	switch {
 	case end.Function != nil:

@@ -34,7 +34,7 @@ type Env struct {
 
 	Doubt func(message string) // told, once, of an index that is not believed
 
-	Files map[string]string // by steps that hold files of their own: what these are
+	Held map[string]string // by steps that hold files of their own: what these are
 
 	Gate *pipe.Gate // of what computes
 	Host PythonHost // of Python's functions; nil: the recipe has none
@@ -123,10 +123,10 @@ func (w *Env) Begin(epoch int, quarantine []int64, inFlight func() InFlight) {
 // Holds notes a digest of the files that a step lays over samples, so that a run does not
 // go on with others.
 func (w *Env) Holds(step, digest string) {
-	if w.Files == nil {
-		w.Files = map[string]string{}
+	if w.Held == nil {
+		w.Held = map[string]string{}
 	}
-	w.Files[step] = digest
+	w.Held[step] = digest
 }
 
 // Quarantined reports whether a sample is not to be tried.

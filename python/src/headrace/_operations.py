@@ -258,8 +258,8 @@ class Operations:
             .add_noise("noises/*.wav", snr=(5, 20), p=0.5)
 
         Noise is the mean of its channels, at the rate of the samples. What is too short is repeated. The ratio is that of the energies of
-        each channel and the stretch; silence, of either, adds nothing. Up to 256 MiB of decoded noise stay in memory, the rest is decoded
-        again at each use. A state does not tell whether the files are the same.
+        each channel and the stretch; silence, of either, adds nothing. Decoded noise stays in memory, up to 256 MiB and a quarter of the
+        byte budget, of which it is a part; the rest is decoded again at each use. A state fits the same files only.
 
         Args:
             noises: files of noise, as for `files`: a folder, a file or a pattern; each is as likely.
@@ -998,25 +998,61 @@ class Operations:
         """
         return self._with("copy", {"field": name_of("copy", field), "to": names_of("copy", (to,))})
 
-    def boxes(self, field: str = "boxes", *, along: Some | None = None, image: str = "image") -> Pipeline:
+    def boxes(
+        self,
+        field: str = "boxes",
+        *,
+        along: Some | None = None,
+        image: str = "image",
+        format: Literal["XYXY", "XYWH", "CXCYWH", "XYWHR", "CXCYWHR", "XYXYXYXY"] | None = None,
+    ) -> Pipeline:
         """Tie boxes to an image: later steps move them with its pixels, and drop those that leave it.
 
             .decode_image()
-            .boxes(along="labels")
+            .boxes(along="labels")  # or format="XYWH", as COCO has them
             .random_resized_crop(512)
             .random_flip()
             .bucket_batch([8, 32, 128], size=16)
 
         Boxes are cut at the edge. If less than a pixel of width or height is left, the box is dropped, with its row in the fields `along`
         with it, as by torchvision's transforms followed by `SanitizeBoundingBoxes`. Coordinates are pixels of the image at this step,
-        upright if `decode_image` turned it.
+        upright if `decode_image` turned it. A box that may be turned stays a rectangle of some angle, and one that is cut is the least
+        around what is left of it.
 
         Args:
             field: the boxes, `float32` or `float64 [n, 4]`: left, top, right, bottom edge in pixels. n may differ between samples.
             along: fields with a row for each box, such as labels: they lose the rows of dropped boxes.
             image: the image.
+            format: what the 4, 5 or 8 numbers of a box are, by torchvision's names: corners (X, Y), its middle (CX, CY), sides (W, H) and
+                an angle in degrees, counter-clockwise (R): `"XYXY"`, the default, `"XYWH"`, `"CXCYWH"`, `"XYWHR"`, `"CXCYWHR"` or
+                `"XYXYXYXY"`.
         """
-        return self._with("boxes", {"field": field, "along": None if along is None else names_of("boxes", (along,)), "image": image})
+        args = {
+            "field": field,
+            "along": None if along is None else names_of("boxes", (along,)),
+            "image": image,
+            "format": format,
+        }
+        return self._with("boxes", args)
+
+    def points(self, field: str = "points", *, image: str = "image") -> Pipeline:
+        """Tie points to an image: later steps move them with its pixels, as torchvision's `KeyPoints`.
+
+            .decode_image()
+            .boxes(along=["labels", "joints"])
+            .points("joints")  # [n, 17, 2]
+            .random_affine(30).random_flip()
+
+        Points are moved, not dropped: they may be beyond the edges then. An image may have several fields of points, and one with a row for
+        each box, that goes along with `boxes`. As in torchvision, the upper left corner is (0, 0) to all steps but flips, which take x to
+        width - 1 - x.
+
+        Args:
+            field: the points, `float32` or `float64`, in pixels across and down: `[n, 2]`, or with more axes, `[n, 17, 2]`. A third number
+                for each point, such as COCO's visibility, stays as it is.
+            image: the image.
+        """
+        return self._with("points", {"field": field, "image": image})
 
     def cast(self, fields: Some, dtype: Any) -> Pipeline:
         """Convert numbers to another dtype.
@@ -1514,6 +1550,47 @@ class Operations:
         }
         return self._image("affine", field, fields, args)
 
+    def augmix(
+        self,
+        severity: int = 3,
+        mixture_width: int = 3,
+        chain_depth: int | None = None,
+        alpha: float = 1.0,
+        all_ops: bool | None = None,
+        filter: WarpFilter | None = None,
+        fill: int | Sequence[int] = 0,
+        *,
+        field: str | None = None,
+        fields: Some | None = None,
+    ) -> Pipeline:
+        """Mix an image with several changed ones, as torchvision's `AugMix`.
+
+            .augmix()
+
+        Each of them is changed by a chain of one to three changes. Boxes and points stay where they are.
+
+        Args:
+            severity: how strong changes are at most.
+            mixture_width: how many changed images there are.
+            chain_depth: changes of each; by default one to three, evenly.
+            alpha: of the distributions of shares.
+            all_ops: with brightness, colour, contrast and sharpness among the changes; by default True.
+            filter: of rotations, shears and shifts: `"nearest"`, `"bilinear"`, the default, or `"bicubic"`.
+            fill: the colour beyond the image: one number, or one per channel.
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        args = {
+            "severity": integer("severity", severity),
+            "mixture_width": integer("mixture_width", mixture_width),
+            "chain_depth": optional("chain_depth", chain_depth),
+            "alpha": number_of("alpha", alpha),
+            "all_ops": all_ops,
+            "filter": filter,
+            "fill": integers("fill", fill),
+        }
+        return self._image("augmix", field, fields, args)
+
     def auto_augment(
         self,
         policy: Literal["imagenet", "cifar10", "svhn"] | None = None,
@@ -1546,6 +1623,47 @@ class Operations:
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
         return self._image("autocontrast", field, fields, {})
+
+    def copy_paste(
+        self,
+        p: float = 0.5,
+        mask: str | None = None,
+        boxes: str | None = None,
+        along: Some | None = None,
+        *,
+        group: int | None = None,
+        image: str | None = None,
+        layout: Literal["NHWC", "NCHW"] | None = None,
+    ) -> Pipeline:
+        """Lay objects of the image before it in the batch over each image, with their masks and boxes.
+
+            .batch(16)
+            .copy_paste(p=0.5)
+
+        It comes after `batch`, or after `bucket_batch`, which pads boxes. A mask has a number for each pixel: the class of its object, or
+        with boxes that of its box, from 1 on; 0 is none, and numbers beyond the boxes are never copied. Hidden boxes are dropped, and
+        partly hidden ones end where their pixels do.
+
+        Args:
+            p: the probability of each object to be copied.
+            mask: the masks, `uint8` or `uint16 [rows, height, width]`; by default `"mask"`.
+            boxes: the boxes, `float32` or `float64 [rows, n, 4]`, left, top, right, bottom, as `bucket_batch` pads them: how many there are
+                is in `<field>_length`. Rows beyond are 0.
+            along: fields with a row for each box, padded alike.
+            group: so many rows after each other are copied among themselves; by default all rows of a batch.
+            image: the images, uint8 or float32; by default `"image"`.
+            layout: the axes of images: `"NHWC"` or `"NCHW"`; by default as the number of channels says.
+        """
+        args = {
+            "p": number_of("p", p),
+            "mask": mask,
+            "boxes": boxes,
+            "along": None if along is None else names_of("copy_paste", (along,)),
+            "group": optional("group", group),
+            "image": image,
+            "layout": layout,
+        }
+        return self._with("copy_paste", args)
 
     def cutmix(
         self,
@@ -1814,6 +1932,48 @@ class Operations:
         }
         return self._with("mixup", args)
 
+    def mosaic(
+        self,
+        boxes: str | None = None,
+        along: Some | None = None,
+        p: float = 1.0,
+        *,
+        min_visibility: float | None = None,
+        group: int | None = None,
+        image: str | None = None,
+        layout: Literal["NHWC", "NCHW"] | None = None,
+    ) -> Pipeline:
+        """Put parts of four images of a batch into each, with their boxes, as YOLO's mosaic.
+
+            .boxes(along="labels")
+            .random_resized_crop(640).bucket_batch([16], size=16)
+            .mosaic(boxes="boxes", along="labels")
+
+        It comes after `batch`, or after `bucket_batch`, which pads boxes. The parts meet at a random point of the image: its own is at the
+        upper left, and those of the three images before it in the batch follow. No pixel is resampled. There is room for the boxes of four
+        images.
+
+        Args:
+            boxes: the boxes, `float32` or `float64 [rows, n, 4]`, left, top, right, bottom, as `bucket_batch` pads them: how many there are
+                is in `<field>_length`. Rows beyond are 0.
+            along: fields with a row for each box, padded alike.
+            p: the probability with which an image becomes a mosaic.
+            min_visibility: the share of a box that must be in the mosaic, or it is dropped; so is one of less than a pixel; by default 0.1.
+            group: so many rows after each other are put together; by default all rows of a batch.
+            image: the images, uint8 or float32; by default `"image"`.
+            layout: the axes of images: `"NHWC"` or `"NCHW"`; by default as the number of channels says.
+        """
+        args = {
+            "boxes": boxes,
+            "along": None if along is None else names_of("mosaic", (along,)),
+            "p": number_of("p", p),
+            "min_visibility": None if min_visibility is None else number_of("min_visibility", min_visibility),
+            "group": optional("group", group),
+            "image": image,
+            "layout": layout,
+        }
+        return self._with("mosaic", args)
+
     def perspective(
         self,
         start: Sequence[Sequence[float]],
@@ -1882,7 +2042,8 @@ class Operations:
             filter: of rotations, shears and shifts: `"nearest"`, the default, `"bilinear"` or `"bicubic"`.
             fill: the colour beyond the image: one number, or one per channel.
             config: timm's text, such as `rand-m9-mstd0.5-inc1`, instead of `num_ops`, magnitude and bins: sections m (magnitude of 10), n
-                (changes), p (the probability of each, by default 0.5), mstd (deviation of magnitudes; above 100: evenly), mmax, inc.
+                (changes), p (the probability of each, by default 0.5), mstd (deviation of magnitudes; above 100: evenly), mmax, inc, and t
+                (timm's other lists: tweights, t3a, t3aw).
             field: the image or mask, if samples have several.
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
         """
