@@ -25,7 +25,7 @@ test: ## install what is missing, then run every check and every test once
 	@scripts/test.sh
 
 test-all: test ## everything that test does, and each test in the other builds, sanitizers, models, wheels, TensorFlow, every Python
-	@scripts/install.sh wheel tensorflow spdl packing stores metrics trackers
+	@scripts/install.sh wheel tensorflow spdl packing stores metrics trackers browser
 	@scripts/test.sh rest
 
 test-pythons: ## the tests of functions, sources and headrace.io on every Python from 3.10 on that is found here

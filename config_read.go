@@ -236,8 +236,7 @@ var longDocs = map[string]string{
 	"uneven": "true: every sample comes exactly once, so that the last ranks may have a batch less than the " +
 		"others: for evaluation only, since collective operations would wait for a batch that does not come; " +
 		"by default samples from the beginning of the epoch fill up",
-	"stall_after": "seconds in which nothing moves before a warning says what is waited for; 0: never; null: " +
-		"300",
+	"stall_after": "seconds in which nothing moves before a warning says what is waited for; 0: never; null: 60",
 	"prefetch": "batches ready ahead of the consumer; functions of Python are called for no samples beyond them; " +
 		"0: a batch is begun when it is asked for; null: 2, and functions may be further ahead",
 	"jpeg": "headrace, the default: Headrace's own decoder; turbo: libjpeg-turbo, with the same pixels, to " +

@@ -70,6 +70,7 @@ type watched struct {
 	tracing report.Tracing
 	dead    report.DeadLetters
 	idle    atomic.Bool // it was said that a source has given nothing
+	stalled stalled     // the last report of a stall
 }
 
 // live is what any goroutine may ask for, or change.

@@ -52,17 +52,24 @@ func TestStallsAreTold(t *testing.T) {
 	}
 	root := phototest.Folder(t, 12)
 	hanging.on, hanging.free = "005.jpg", make(chan struct{})
+	var l *Loader
 	warned := make(chan string, 10)
 	warn := func(code, message string) {
 		if code == "stall" {
 			warned <- message
+			if s := l.Stats(); s.Stalled == nil || s.Stalled.Report != message || s.Stalled.For < 100*time.Millisecond || s.Stalls != 1 {
+				t.Errorf("statistics tell of the stall: %+v, %d", s.Stalled, s.Stalls)
+			}
 		}
 	}
 	r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},"decode_image",{"center_crop":{"size":16}},{"hangs":{}},{"batch":{"size":4}}`, root)
-	l := openLoader(t, r, Config{Epochs: new(1), StallAfter: new(0.1)}, Options{Warn: warn})
+	l = openLoader(t, r, Config{Epochs: new(1), StallAfter: new(0.1)}, Options{Warn: warn})
 	time.AfterFunc(time.Second, func() { close(hanging.free) })
 	if got := drain(t, l); len(got) != 3 {
 		t.Errorf("%d batches", len(got))
+	}
+	if s := l.Stats(); s.Stalled != nil || s.Stalls != 1 {
+		t.Errorf("after the stall statistics tell of it: %+v, %d", s.Stalled, s.Stalls)
 	}
 	<-time.After(500 * time.Millisecond) // nobody asks
 	close(warned)
@@ -80,9 +87,9 @@ func TestStallsAreTold(t *testing.T) {
 	}
 }
 
-// Nobody says anything: 300 seconds. 0 is never.
+// Nobody says anything: 60 seconds. 0 is never.
 func TestStallAfter(t *testing.T) {
-	for json, want := range map[string]time.Duration{`{}`: 300 * time.Second, `{"stall_after":null}`: 300 * time.Second, `{"stall_after":1.5}`: 1500 * time.Millisecond, `{"stall_after":0}`: 0} {
+	for json, want := range map[string]time.Duration{`{}`: 60 * time.Second, `{"stall_after":null}`: 60 * time.Second, `{"stall_after":1.5}`: 1500 * time.Millisecond, `{"stall_after":0}`: 0} {
 		c, err := ParseConfig([]byte(json))
 		if err != nil {
 			t.Fatal(err)

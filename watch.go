@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/headrace/headrace/internal/batch"
@@ -21,7 +22,44 @@ import (
 
 // stallAfter is how long nothing moves before a stall is reported, unless a
 // configuration says otherwise.
-const stallAfter = 300 * time.Second
+const stallAfter = 60 * time.Second
+
+// stalled keeps the last report of a stall, for statistics.
+type stalled struct {
+	mu     sync.Mutex
+	count  int64
+	since  time.Time
+	report string
+	moved  int64 // all that had moved by then: a stall is over when it has grown
+}
+
+func (s *stalled) note(r pipe.StallReport, text string, moved int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.count++
+	s.since, s.report, s.moved = time.Now().Add(-r.For), text, moved
+}
+
+// put adds the stall to statistics, if it goes on.
+func (s *stalled) put(into *stats.Snapshot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	into.Stalls = s.count
+	if s.report != "" && movedIn(into.Stats) == s.moved {
+		into.Stalled = &stats.Stalled{For: time.Since(s.since), Report: s.report}
+	}
+}
+
+// movedIn counts the items that stages and queues of a run have moved.
+func movedIn(s pipe.Stats) (n int64) {
+	for _, t := range s.Stages {
+		n += t.In + t.Out + t.Skipped
+	}
+	for _, q := range s.Queues {
+		n += q.Puts + q.Gets
+	}
+	return n
+}
 
 // stall is who learns when nothing moves.
 func (l *Loader) stall() pipe.Stall {
@@ -46,7 +84,9 @@ func (l *Loader) reportStall(r pipe.StallReport) {
 	}
 	text, idle := report.Idle(r, iterated, l.givesInTime())
 	if !idle {
-		l.options.Warn("stall", report.Stall(r, l.nameStalled))
+		text := report.Stall(r, l.nameStalled)
+		l.stalled.note(r, text, movedIn(l.counts()))
+		l.options.Warn("stall", text)
 	} else if !l.idle.Swap(true) {
 		l.options.Warn("idle", text)
 	}
@@ -119,17 +159,23 @@ func (l *Loader) openUsage() *report.Usage {
 // Stats returns the loader's numbers over all its runs, as they are now. Clocks
 // run since a run's consumer first asked for a batch. The numbers outlive Close.
 func (l *Loader) Stats() stats.Snapshot {
-	l.mu.Lock()
-	total := l.total
-	if l.run != nil {
-		total = total.Plus(l.fromFirst(l.run))
-	}
-	l.mu.Unlock()
-	return stats.Snapshot{
-		Stats: total, Memory: l.memory(), Decoder: l.info.Decoder, Resources: l.resources(), Functions: python.HostOf(l.work).Stats(),
+	s := stats.Snapshot{
+		Stats: l.counts(), Memory: l.memory(), Decoder: l.info.Decoder, Resources: l.resources(), Functions: python.HostOf(l.work).Stats(),
 		Mixes: l.mixes(), Hosts: stats.HostsSince(hosts(), l.hosts),
 		Counts: counters.Load(&l.work.Counts),
 	}
+	l.stalled.put(&s)
+	return s
+}
+
+// counts returns the numbers of stages and queues, over all runs.
+func (l *Loader) counts() pipe.Stats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.run == nil {
+		return l.total
+	}
+	return l.total.Plus(l.fromFirst(l.run))
 }
 
 // hosts returns the counts of the hosts of all stores.

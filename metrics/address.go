@@ -77,13 +77,3 @@ func jobHere() string {
 	}
 	return ""
 }
-
-// isLoopback reports whether a host, with or without a port, is on the loopback
-// interface, where only this machine can ask.
-func isLoopback(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	ip := net.ParseIP(strings.Trim(host, "[]"))
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}

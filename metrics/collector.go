@@ -117,6 +117,17 @@ func (to sink) loop(s stats.Snapshot) {
 	to.set(loop, s.Waited.Seconds(), "wait")
 	to.set(loop, max(0, s.Loop-s.Waited).Seconds(), "step")
 	to.set(start, s.Start.Seconds())
+
+	made, stands := 0.0, 0.0
+	if n := len(s.Stages); n > 0 && s.Stages[n-1].Out > 0 {
+		made = 1
+	}
+	if s.Stalled != nil {
+		stands = s.Stalled.For.Seconds()
+	}
+	to.set(ready, made)
+	to.set(stalls, float64(s.Stalls))
+	to.set(stalled, stands)
 }
 
 func (to sink) stages(s stats.Snapshot) {

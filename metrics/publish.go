@@ -15,6 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/headrace/headrace/internal/loopback"
 	"github.com/headrace/headrace/internal/node"
 )
 
@@ -134,7 +135,7 @@ func reason(err error) error {
 // serve answers at a listener until ctx ends.
 func (p *place) serve(ctx context.Context, l net.Listener, from prometheus.Gatherer) {
 	s := &http.Server{
-		Handler: handler(from, l.Addr().Network() == "tcp" && isLoopback(p.listen)), ReadHeaderTimeout: 5 * time.Second,
+		Handler: handler(from, l.Addr().Network() == "tcp" && loopback.Is(p.listen)), ReadHeaderTimeout: 5 * time.Second,
 		WriteTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 14,
 	}
 	stop := context.AfterFunc(ctx, func() { s.Close() })

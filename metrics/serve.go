@@ -17,19 +17,22 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 
+	"github.com/headrace/headrace/internal/loopback"
 	"github.com/headrace/headrace/internal/node"
 )
 
-// handler answers at /metrics, not in the form of OpenMetrics: there types and help of
+// handler answers at /metrics, and at /healthz and /readyz for probes; at /metrics not in the form of OpenMetrics: there types and help of
 // counters are told for names without _total. On the loopback interface the name that was
 // asked for must be this machine's, or a web page could have a browser ask.
-func handler(from prometheus.Gatherer, loopback bool) http.Handler {
+func handler(from prometheus.Gatherer, local bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(from, promhttp.HandlerOpts{
 		ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 8, Timeout: 5 * time.Second,
 	}))
+	mux.Handle("GET /healthz", probe{from, isStalled})
+	mux.Handle("GET /readyz", probe{from, isNotReady})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if loopback && !isLoopback(r.Host) {
+		if local && !loopback.Is(r.Host) {
 			http.Error(w, "ask for 127.0.0.1 or localhost", http.StatusForbidden)
 			return
 		}

@@ -34,6 +34,9 @@ var (
 	wait    = add("headrace_batch_wait_seconds", histogram, "Time that the loop waited for a batch")
 	loop    = add("headrace_loop_seconds_total", counter, "Time of the loop: part wait, for batches, and part step, all else", "part")
 	start   = add("headrace_start_seconds_total", counter, "Time that the loop waited for its first batch")
+	ready   = add("headrace_ready", gauge, "1 once the first batch is made")
+	stalls  = add("headrace_stalls_total", counter, "Times that nothing moved for so long that it was reported")
+	stalled = add("headrace_stalled_seconds", gauge, "Time in which nothing has moved, from the report of a stall to its end; else 0")
 	limit   = add("headrace_bottleneck", gauge, "1 for the stage that limits; no series: none does", "stage")
 )
 

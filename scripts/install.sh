@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, and nothing that is there already.
 #
-#   install.sh [system] [python] [tools] [docs] [wheel] [commands] [demo] [tensorflow] [spdl] [packing] [stores] [metrics] [trackers]     (default: system python tools docs wheel commands)
+#   install.sh [system] [python] [tools] [docs] [wheel] [commands] [demo] [tensorflow] [spdl] [packing] [stores] [metrics] [trackers] [browser]     (default: system python tools docs wheel commands)
 #   install.sh missing     installs nothing: says in one line what make check lacks, and how to get it
 #
 #   system      a C compiler, pkg-config, the headers of libFLAC, libjpeg, libspng, libwebp and, where they can be had, libtiff and FFmpeg, and Python's venv, by apt-get
@@ -16,6 +16,7 @@
 #   packing     build/packing: Grain and Zephon, which pack the same documents
 #   metrics     build/metrics: Prometheus and promtool, of Debian
 #   trackers    build/trackers: TensorBoard, Weights & Biases, MLflow, which statistics are written to
+#   browser     build/browser: Playwright, which drives Debian's Chromium, by apt-get
 #   stores      build/stores: moto, fake-gcs-server and azurite, which speak as Amazon S3, Google Cloud Storage and Azure do, and nginx
 #
 # .venv is a link: the environment lies in ~/.cache/headrace, under a name made of the
@@ -38,8 +39,8 @@ main() {
 	for part in "${@:-system python tools docs wheel commands}"; do
 		for part in $part; do
 			case "$part" in
-			system | python | tools | docs | wheel | commands | demo | tensorflow | spdl | packing | stores | metrics | trackers) "install_$part" ;;
-			*) die "install.sh: no part is called $part (system, python, tools, docs, wheel, commands, demo, tensorflow, spdl, packing, stores, metrics, trackers)" ;;
+			system | python | tools | docs | wheel | commands | demo | tensorflow | spdl | packing | stores | metrics | trackers | browser) "install_$part" ;;
+			*) die "install.sh: no part is called $part (system, python, tools, docs, wheel, commands, demo, tensorflow, spdl, packing, stores, metrics, trackers, browser)" ;;
 			esac
 		done
 	done
@@ -276,6 +277,11 @@ install_wheel() {
 install_tensorflow() { own_environment "$ROOT/scripts/tensorflow.txt" "$ROOT/build/tensorflow"; }
 
 install_spdl() { own_environment "$ROOT/scripts/spdl.txt" "$ROOT/build/spdl"; }
+
+install_browser() {
+	command -v chromium-headless-shell chromium >/dev/null || apt_install chromium-headless-shell fonts-dejavu-core
+	own_environment "$ROOT/scripts/browser.txt" "$ROOT/build/browser"
+}
 
 install_trackers() { own_environment "$ROOT/scripts/trackers.txt" "$ROOT/build/trackers"; }
 

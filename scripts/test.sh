@@ -216,6 +216,7 @@ run_rest() {
 	step "packing beside Grain and Zephon" scripts/test_packing.sh
 	step "objects of stores" scripts/test_stores.sh
 	step "metrics in Prometheus" scripts/test_metrics.sh
+	step "the live page in Chromium" scripts/test_browser.sh
 	step "statistics in TensorBoard, Weights & Biases, MLflow" scripts/test_trackers.sh
 	step "python tests, Ray" tests python/tests_ray
 	step "python tests, every Python" scripts/pythons.sh

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/headrace/headrace"
@@ -16,7 +15,6 @@ type published struct {
 	stop      func()
 	untold    time.Duration // of waits for batches that are not taken yet
 	started   bool          // the wait for the first batch, which is counted apart, is over
-	taken     atomic.Int64  // batches
 }
 
 // publish serves the loader's metrics until the session ends.
@@ -25,29 +23,33 @@ func (s *session) publish(at metrics.Address, c headrace.Config) {
 		at.Labels.Rank = strconv.Itoa(c.Rank)
 	}
 	p := &s.published
-	p.collector = metrics.New(func() stats.Snapshot {
-		now := s.counted(nil)
-		now.Yielded = p.taken.Load() // what was sent beyond that waits there
-		return now
-	}, at.Labels)
+	p.collector = metrics.New(s.looped, at.Labels)
 	p.stop = metrics.Publish(at, p.collector, func(message string) { s.note("metrics", message) })
 }
 
+// looped returns the loader's statistics, with the times of the client's loop as far as
+// it has told them.
+func (s *session) looped() stats.Snapshot {
+	now := s.counted(nil)
+	s.loop.put(&now)
+	return now
+}
+
 // waited counts the client's wait for the batches of a NEXT.
-func (p *published) waited(us, batches uint32) {
-	if p.collector == nil {
-		return
-	}
-	p.taken.Add(int64(batches))
+func (p *published) waited(us, batches uint32, each func(time.Duration)) {
 	if !p.started {
 		p.started = us > 0
 		return
 	}
 	p.untold += time.Duration(us) * time.Microsecond
-	if batches > 0 {
-		p.collector.Wait(p.untold, int(batches))
-		p.untold = 0
+	if batches == 0 {
+		return
 	}
+	if p.collector != nil {
+		p.collector.Wait(p.untold, int(batches))
+	}
+	each(p.untold / time.Duration(batches))
+	p.untold = 0
 }
 
 func (p *published) end() {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/extern"
@@ -43,6 +44,7 @@ func (e *engine) session(ctx context.Context, conn *wire.Conn, number uint32) {
 	if s.loader != nil {
 		s.pump.stop()
 		s.published.end()
+		s.shown.end()
 		s.loader.Close()
 		s.beside.close()
 		if _, err := s.tracing.end(); err != nil {
@@ -148,6 +150,8 @@ func (s *session) obey(ctx context.Context, f wire.Frame) (done bool, err error)
 		return false, s.setWorkers(f)
 	case wire.KindStats:
 		return false, s.statistics(f)
+	case wire.KindPage:
+		return false, s.answerPage(f)
 	case wire.KindClose:
 		var last wire.Close
 		if len(f.Payload) > 0 {
@@ -256,9 +260,13 @@ func (s *session) handleNext(f wire.Frame) error {
 		return err
 	}
 	s.traceWait()
-	s.published.waited(s.next.Waited, s.next.Taken)
+	s.loop.next(time.Duration(s.next.Waited)*time.Microsecond, s.next.Taken)
+	s.published.waited(s.next.Waited, s.next.Taken, s.shown.waited)
 	if s.next.Waiting {
-		s.pump.waits(func() { s.loader.SetWaiting(true) })
+		s.pump.waits(func() {
+			s.loader.SetWaiting(true)
+			s.loop.waits()
+		})
 	}
 	return nil
 }

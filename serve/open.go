@@ -47,18 +47,24 @@ func (s *session) open(ctx context.Context, f wire.Frame) error {
 		}
 	}
 
-	info := s.loader.Info()
+	told := openedAnswer{Info: s.loader.Info()}
 	if open.Replay != nil {
 		if from, err = s.seek(ctx, r, config, options.Python, from, *open.Replay); err != nil {
 			return err
 		}
-		info.State = *from
+		told.State = *from
 	}
+
+	s.describeShown(metricsAt.Labels.Loader, open, config, told.Info)
+	unpaged := s.openShown(open, config, &told)
 
 	// OPENED goes out first: the client waits for it, and everything else needs its
 	// fields.
-	if err := s.conn.SendJSON(wire.KindOpened, 0, info); err != nil {
+	if err := s.conn.SendJSON(wire.KindOpened, 0, told); err != nil {
 		return err
+	}
+	if unpaged != nil {
+		s.note("page", unpaged.Error())
 	}
 
 	s.engine.warn.Do(func() {
@@ -80,6 +86,12 @@ func (s *session) open(ctx context.Context, f wire.Frame) error {
 		return nil
 	}
 	return s.start(ctx, 1, from, open.SerialUntil)
+}
+
+// openedAnswer is OPENED: the facts of the loader, and the address of its page.
+type openedAnswer struct {
+	headrace.Info
+	Page string `json:"page,omitempty"` // the address
 }
 
 // list makes the loader. With many files that takes minutes, so it ends early if the

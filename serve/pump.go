@@ -136,8 +136,9 @@ func (p *pump) endEpoch(ctx context.Context, s *session, stream uint32, empty bo
 
 func (p *pump) send(ctx context.Context, s *session, stream uint32, b *headrace.Batch) error {
 	state, taken := s.loader.State(), b.Taken()
+	epoch, step, samples := b.Epoch(), b.Step(), b.Samples()
 	select {
-	case p.ahead <- taken:
+	case p.ahead <- func() { taken(); s.shown.took(epoch, step, samples) }:
 	case <-ctx.Done():
 		b.Release()
 		return ctx.Err()
@@ -178,6 +179,7 @@ func (p *pump) send(ctx context.Context, s *session, stream uint32, b *headrace.
 	err := p.hand(func() error {
 		if s.loader.Waiting() { // who waits takes the batch as it comes, and says so with the next request
 			taken()
+			s.loop.answered()
 		}
 		return b.Send()
 	})

@@ -33,7 +33,9 @@ type session struct {
 	program *extern.Program // whose threads call functions; nil: it calls none
 	giver   *giver          // of credentials; nil: the environment has them
 
+	loop      loopClock // the client's
 	published published // to Prometheus
+	shown     shown     // in browsers
 }
 
 // announce tells the client about a segment, before the first batch in it. When the
@@ -48,6 +50,7 @@ func (s *session) held(err *arena.HeldError) {
 }
 
 func (s *session) lost(l headrace.Lost) {
+	s.shown.lost(l)
 	s.conn.SendJSON(wire.KindLost, s.stream.Load(), wire.Lost{
 		Epoch: l.ID.Epoch, Source: l.ID.Source, Place: l.Place, Position: l.ID.Pos, Index: l.ID.Index, Output: l.ID.Output.Numbers(),
 		Key: pathJSON(l.Key), Stage: l.Stage, Step: report.Step(l.Err), Error: l.Cause().Error(), Replaced: l.Replaced,
@@ -55,6 +58,7 @@ func (s *session) lost(l headrace.Lost) {
 }
 
 func (s *session) note(code, message string) {
+	s.shown.note(code, message)
 	s.conn.SendJSON(wire.KindNote, s.stream.Load(), wire.Note{Code: code, Message: message})
 }
 

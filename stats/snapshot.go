@@ -20,6 +20,8 @@ type Snapshot struct {
 	Functions []Function `json:"functions,omitempty" doc:"the functions of Python"`
 	Mixes     []Mix      `json:"mixes,omitempty" doc:"the mixes of sources"`
 	Hosts     []Host     `json:"hosts,omitempty" doc:"the hosts of stores since the loader was opened, with requests of other loaders"`
+	Stalled   *Stalled   `json:"stalled,omitempty" doc:"a stall that goes on; absent: there is none"`
+	Stalls    int64      `json:"stalls,omitempty" counter:"stalls" doc:"stalls that were reported"`
 
 	Counts
 
@@ -38,6 +40,13 @@ type Counts struct {
 	DamagedAudio  int64 `json:"damaged_audio,omitempty" counter:"recordings" doc:"damaged recordings that were kept"`
 
 	Shards Shards `json:"shards,omitzero" doc:"the bytes of shards"`
+}
+
+// Stalled describes a run in which nothing moves, from the report of its stall until
+// something moves again.
+type Stalled struct {
+	For    time.Duration `json:"for_ns" gauge:"ns" doc:"time in which nothing has moved"`
+	Report string        `json:"report" doc:"for people: the samples that each stage has not finished, and since when"`
 }
 
 // Shards counts the bytes read from shards. If samples share a compressed block, more is
@@ -87,6 +96,7 @@ func (s Snapshot) Since(earlier Snapshot) (Snapshot, error) {
 	}
 	d := s
 	counters.Add(&d, -1, earlier)
+	d.Stalled = s.Stalled // as it is now, even if there was none then
 
 	// Lists have their own rules for what belongs together.
 	d.Stats, d.Resources = s.Stats.Minus(earlier.Stats), s.Resources.Minus(earlier.Resources)

@@ -49,6 +49,9 @@ func Brief(s Snapshot) string {
 		return Verdict(s)
 	}
 	parts := []string{wrap(Verdict(s)), wrap(summary(s))}
+	if s.Stalled != nil {
+		parts = append(parts, wrap("As it was reported: "+s.Stalled.Report))
+	}
 	for _, line := range slices.Concat([]string{failures(s.Stages)}, told(s.Counts), []string{restarts(s.Functions)}) {
 		if line != "" {
 			parts = append(parts, wrap(line))

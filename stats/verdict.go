@@ -21,6 +21,8 @@ func Verdict(s Snapshot) string {
 	switch {
 	case len(s.Stages) == 0:
 		return "Nothing has run yet."
+	case s.Stalled != nil:
+		return fmt.Sprintf("Nothing has moved for %s.", duration(s.Stalled.For))
 	case s.Elapsed == 0 && s.Yielded == 0:
 		return "Nothing has been asked for yet."
 	case s.Yielded == 0 && idle(s) != "":
@@ -116,6 +118,9 @@ func (s Snapshot) consumer() string {
 // Limits returns the name of the stage that is the bottleneck, or "" if it is the
 // consumer or no stage clearly.
 func Limits(s Snapshot) string {
+	if s.Stalled != nil {
+		return ""
+	}
 	if t, waits := awaited(s); waits {
 		return t.Name
 	}

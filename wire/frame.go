@@ -66,6 +66,10 @@ const (
 	KindExited  Kind = 40
 	KindForget  Kind = 41
 	KindLetGo   Kind = 42
+
+	// Between the client and the engine, again.
+	KindPage  Kind = 43
+	KindPaged Kind = 44
 )
 
 var kindNames = map[Kind]string{
@@ -78,6 +82,7 @@ var kindNames = map[Kind]string{
 	KindSetup: "SETUP", KindReady: "READY", KindPack: "PACK", KindResults: "RESULTS", KindRoom: "ROOM", KindPull: "PULL",
 	KindFork: "FORK", KindExited: "EXITED", KindForget: "FORGET", KindLetGo: "LETGO",
 	KindPreview: "PREVIEW", KindHere: "HERE", KindGiver: "GIVER", KindPreviewed: "PREVIEWED",
+	KindPage: "PAGE", KindPaged: "PAGED",
 	KindNote: "NOTE", KindStatistics: "STATS", KindClosed: "CLOSED", KindLog: "LOG",
 }
 

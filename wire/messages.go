@@ -34,6 +34,20 @@ type Open struct {
 
 	// the address of the loader's metrics, as package metrics reads it; empty: none
 	Metrics string `json:"metrics,omitempty"`
+
+	Page    *Page  `json:"page,omitempty"`    // open the loader's page; nil: not now
+	Program string `json:"program,omitempty"` // the name of the program, for that page
+}
+
+// Page asks for the page of a loader: a live view in a browser.
+type Page struct {
+	Port int `json:"port"` // 0: any that is free
+}
+
+// Paged answers a Page.
+type Paged struct {
+	Address string `json:"address,omitempty"`
+	Error   string `json:"error,omitempty"` // why there is no page
 }
 
 // Python says which interpreter calls the functions of a recipe, and what it finds there.

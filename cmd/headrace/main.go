@@ -52,7 +52,8 @@ Exit codes: 0 done; 1 failed; 2 wrong use, or a mistake in the recipe; 3 done, w
   headrace inspect recipe.yaml                       # steps, stages, fields
   headrace preview recipe.yaml -o sheet.png          # what comes out
   headrace bench recipe.yaml --workers 1,2           # what limits it
-  headrace run recipe.yaml --set root=/data/train    # is every file good?`,
+  headrace run recipe.yaml --set root=/data/train    # is every file good?
+  headrace top                                       # watch loaders that run`,
 		Version:       version.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -78,6 +79,7 @@ Exit codes: 0 done; 1 failed; 2 wrong use, or a mistake in the recipe; 3 done, w
 		runCommand(),
 		schemaCommand(),
 		serveCommand(),
+		topCommand(),
 		versionCommand(),
 	)
 	return root

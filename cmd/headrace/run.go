@@ -20,6 +20,7 @@ type runOptions struct {
 	trace  traceOptions
 	serve  metricsOptions
 	ray    rayOptions
+	page   pageOptions
 	json   bool
 	stats  bool
 	quiet  bool
@@ -68,6 +69,11 @@ again.
 
 --metrics serves what is counted for Prometheus, as docs/guide/metrics.md says.
 
+HEADRACE_LOG=json writes progress to standard error as --json prints it.
+
+--page serves a live view of the run, and prints its address to standard error; --page=7070 chooses the port. headrace top shows the same in
+a terminal.
+
 --trace writes a file for https://ui.perfetto.dev: every operation, wait and hand-over, by worker and time. It opens even if the run was
 interrupted.
 
@@ -94,6 +100,7 @@ interrupted. A file that crashes a C decoder ends the program by a signal; the f
 	o.trace.addFlags(c)
 	o.serve.addFlags(c)
 	o.ray.addFlags(c)
+	o.page.addFlags(c)
 	c.Flags().StringVar(&o.recipe.deadLetters, "dead-letters", "", "append a line of JSON "+
 		"to this `file` for each sample that is lost or replaced")
 	c.Flags().BoolVar(&o.json, "json", false, "print events as JSON, one object per line")
@@ -125,6 +132,9 @@ func (o *runOptions) run(ctx context.Context, path string) error {
 	if err := o.serve.parse(); err != nil {
 		return wrongUse(err)
 	}
+	if err := o.page.parse(); err != nil {
+		return wrongUse(err)
+	}
 	if err := o.trace.create(); err != nil {
 		return err
 	}
@@ -152,9 +162,11 @@ func (o *runOptions) run(ctx context.Context, path string) error {
 		return err
 	}
 
-	defer o.serve.publish(l, w)()
-
 	w.begin(f, l.Info())
+	if o.page.asked || o.serve.address != "" {
+		defer o.page.show(path, o.serve.at.Labels.Loader, l, w, o.saying(w))()
+	}
+	defer o.serve.publish(l, w)()
 	err = w.walk(ctx, l)
 	l.Stop()
 
@@ -176,6 +188,9 @@ func (o *runOptions) watchers() (all []watcher) {
 	if o.quiet {
 		return append(all, &warnings{o.stderr})
 	}
+	if os.Getenv("HEADRACE_LOG") == "json" { // for programs that collect logs: what --json prints
+		return append(all, &events{w: o.stderr})
+	}
 	if terminal {
 		return append(all, newBar(stderr))
 	}
@@ -194,6 +209,14 @@ func (o *runOptions) words(w *walk) io.Writer {
 		}
 	}
 	return o.stderr
+}
+
+// saying returns the writer of lines that were asked for.
+func (o *runOptions) saying(w *walk) io.Writer {
+	if o.quiet {
+		return o.stderr
+	}
+	return o.words(w)
 }
 
 // end tells how the run ended, and returns that as an error.

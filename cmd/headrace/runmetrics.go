@@ -37,6 +37,6 @@ func (o *metricsOptions) publish(l *headrace.Loader, w *walk) (stop func()) {
 		return func() {}
 	}
 	c := metrics.New(l.Stats, o.at.Labels)
-	w.waited = func(took time.Duration) { c.Wait(took, 1) }
+	w.waited = append(w.waited, func(took time.Duration) { c.Wait(took, 1) })
 	return metrics.Publish(o.at, c, func(message string) { w.warn("metrics", message) })
 }

@@ -24,7 +24,7 @@ type walk struct {
 	out      *export.Export // nil: samples are written nowhere
 	trace    *traceEvent    // nil: there is none
 	now      progress
-	waited   func(time.Duration) // is told how long each batch was waited for; nil: nobody asks
+	waited   []func(time.Duration) // learn how long each batch was waited for
 }
 
 func (w *walk) begin(f recipe.File, info headrace.Info) {
@@ -78,8 +78,11 @@ func (w *walk) walk(ctx context.Context, l *headrace.Loader) error {
 
 // tellWait tells of each wait but the first, which is the start's.
 func (w *walk) tellWait(took time.Duration) {
-	if w.waited != nil && w.now.totalBatches > 0 {
-		w.waited(took)
+	if w.now.totalBatches == 0 {
+		return
+	}
+	for _, waited := range w.waited {
+		waited(took)
 	}
 }
 

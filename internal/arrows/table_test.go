@@ -789,8 +789,16 @@ var arrows = []arrow{
 	{"metrics", "github.com/prometheus/client_golang", "in Prometheus's forms"},
 	{"metrics", "github.com/prometheus/client_model", "with both kinds of buckets"},
 	{"metrics", "github.com/prometheus/common", "which processes read of each other"},
+	{"metrics", "internal/loopback", "which hosts are this machine"},
 	{"cmd/headrace", "metrics", "headrace run serves them, too"},
 	{"cmd/headrace", "docs", "headrace docs prints the guide"},
+
+	{"serve", "live", "a session shows its loader"},
+	{"live", "stats", "the numbers that the page shows"},
+	{"live", "pipe", "of stages"},
+	{"live", "internal/node", "processes of a machine show each other's loaders"},
+	{"live", "internal/loopback", "the page is for this machine"},
+	{"cmd/headrace", "live", "headrace run has the page, and headrace top asks all"},
 
 	{"extern", "extern/internal/queue", "which worker takes which call"},
 	{"extern", "extern/internal/pack", "what calls are, on their way to a worker and back"},

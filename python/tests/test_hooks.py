@@ -417,7 +417,7 @@ def test_what_cannot_be_a_hook_is_refused():
         pipeline.loader(hooks=[Locked()])
     with pytest.raises(hr.RecipeError, match=r"Locked is a class: give objects, such as Locked\(\)"):
         pipeline.loader(hooks=[Locked])
-    with pytest.raises(hr.RecipeError, match="has none of the methods stage, call, stats and background"):
+    with pytest.raises(hr.RecipeError, match="has none of the methods stage, call, stats, stalled and background"):
         pipeline.loader(hooks=[3])
     with pytest.raises(hr.RecipeError, match="hooks is 3: must be a list"):
         pipeline.loader(hooks=3)

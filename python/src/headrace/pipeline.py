@@ -1002,6 +1002,7 @@ class Pipeline(Operations):
         credentials: Callable[[], Mapping[str, Any]] | Mapping[str, Callable[[], Mapping[str, Any]]] | None = None,
         feeders: Feeders | None = None,
         metrics: str | None = None,
+        page: bool | int | None = None,
     ) -> Loader:
         """Start the engine, list the source, check every step, and begin to fill batches.
 
@@ -1034,7 +1035,7 @@ class Pipeline(Operations):
             steps_per_epoch: batches in every epoch, the same on every rank (times `loader.accumulate`): the rest is dropped, and a shorter
                 epoch raises `EpochTooShort`. None, the default: as many as there are; if samples may be lost or dropped, as many as the
                 rank with the fewest has, which ranks find out through `torch.distributed`; without it, several ranks then need this.
-            stall_after: seconds without progress before a warning names the stuck stages and samples; 0: never; None, the default: 300.
+            stall_after: seconds without progress before a warning names the stuck stages and samples; 0: never; None, the default: 60.
             dead_letters: a file to append lost and replaced samples to: a JSON object per line, with the attributes of `LostSample` and the
                 rank. Lines come up to two batches ahead of your loop, and again if you resume from before the loss. If a recipe names it,
                 it must end in `.jsonl` and be new, or hold dead letters already.
@@ -1067,12 +1068,14 @@ class Pipeline(Operations):
             metrics: where [metrics](metrics.md) are served for Prometheus, such as `"prometheus://127.0.0.1:9464?loader=train"`. All
                 loaders and ranks of a machine may have the same address. None, the default: as `hr.defaults` says, or else
                 `HEADRACE_METRICS` of the environment; `""`: nowhere.
+            page: True opens the [live page](watch.md) and prints its address; a number is its port. Of the ranks of a machine the first has
+                a page, which shows all. None, the default: as `hr.defaults` says, or else `HEADRACE_PAGE` of the environment, 1 or a port.
 
         Returns:
             A loader. Each `for` loop over it is one epoch.
         """
         given = {name: value for name, value in locals().items() if name not in _OF_THE_PROGRAM and value is not DEFAULT}
-        from ._recipe.defaults import said, served_at, settings
+        from ._recipe.defaults import page_at, said, served_at, settings
 
         giver, functions = None, said("credentials") if credentials is None else credentials
         if functions is not None:
@@ -1121,8 +1124,8 @@ class Pipeline(Operations):
         if feeders is not None:
             feeders.check(self, config)
         try:
-            served, idle = served_at(metrics), feeders is not None
-            loader = self._start(config, None, None, _hooks(usual, hooks), interval, part, peers, giver, served, idle)
+            shown, idle = (served_at(metrics), page_at(page)), feeders is not None
+            loader = self._start(config, None, None, _hooks(usual, hooks), interval, part, peers, giver, shown, idle)
         except RecipeError as error:
             if "initialise torch.distributed" not in str(error) or "torch.distributed" not in sys.modules:
                 raise
@@ -1149,7 +1152,7 @@ class Pipeline(Operations):
         part: Part | None = None,
         peers: list[int] | None = None,
         giver: Giver | None = None,
-        metrics: str | None = None,
+        shown: tuple[str | None, int | None] = (None, None),
         idle: bool = False,
     ) -> Loader:
         # The order matters: the engine starts while what takes long here is imported. The
@@ -1185,7 +1188,7 @@ class Pipeline(Operations):
             except BaseException:
                 connection.close()
                 raise
-        request = Request(recipe, config, python, here, giver, metrics)
+        request = Request(recipe, config, python, here, giver, *shown)
         if python is not None and here is None and not main and not names.sets:
             from ._loader.imports import movable
 
@@ -1246,7 +1249,7 @@ class Pipeline(Operations):
 
 _OF_MESH = ("mesh", "dp", "cp", "cp_layout", "cp_fields")
 _OF_THE_PROCESS = ("self", "rank", "world_size", *_OF_MESH)
-_OF_THE_PROGRAM = ("self", "hooks", "credentials", "feeders", "metrics", *_OF_MESH)
+_OF_THE_PROGRAM = ("self", "hooks", "credentials", "feeders", "metrics", "page", *_OF_MESH)
 
 
 def _hooks(*given: Iterable[Any]) -> tuple[Any, ...]:

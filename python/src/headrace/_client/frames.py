@@ -8,6 +8,7 @@ VERSION = 2
 
 HELLO, SESSION, OPEN, START, NEXT, STATS, CLOSE, GATHER, WORKERS, TRACE, IO, TASK, SHARE, PREVIEW, HERE, GIVER = range(1, 17)
 OPENED, SEGMENT, BATCH, EPOCH, ERROR, LOST, NOTE, STATISTICS, CLOSED, GATHERED, STAGES, TRACED, ROWS, LOG, DONE, PREVIEWED = range(17, 33)
+PAGE, PAGED = 43, 44
 
 HEADER_FRAME = Struct("<IHHII")  # length, kind, flags, stream, sequence number
 NEXT_FRAME = Struct("<IIII")  # taken, flags, slots released, microseconds waited

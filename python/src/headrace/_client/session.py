@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import warnings
+import os
+import sys
 from collections import deque
 from struct import Struct
 from weakref import WeakSet
 
-from .._report.tracebacks import outside
-from ..errors import HeadraceWarning, ProtocolError
+from .._report.notices import notice
+from ..errors import ProtocolError
 from . import frames
 from .channel import Gone
 from .slots import Slots
@@ -37,13 +38,22 @@ _MOST_EVENTS = 200_000  # of a trace; older ones are forgotten
 
 def warn(payload: bytes) -> None:
     """Give a NOTE frame's warning."""
-    warnings.warn(f"headrace: {json.loads(payload)['message']}", HeadraceWarning, stacklevel=outside())
+    told = json.loads(payload)
+    notice(told["code"], f"headrace: {told['message']}")
+
+
+def program_name() -> str:
+    """What the user calls this program."""
+    name = os.path.basename(sys.argv[0]) if sys.argv else ""
+    if name == "ipykernel_launcher.py" or "ipykernel" in sys.modules:
+        return "notebook"
+    return "python -c" if name == "-c" else os.fsencode(name).decode("utf-8", "replace") or "python"
 
 
 class Request:
     """What a loader asks of each engine that runs it."""
 
-    __slots__ = ("config", "giver", "here", "metrics", "movable", "python", "recipe")
+    __slots__ = ("config", "giver", "here", "metrics", "movable", "page", "program", "python", "recipe")
 
     def __init__(
         self,
@@ -53,6 +63,7 @@ class Request:
         here: Here | None,
         giver: Giver | None = None,
         metrics: str | None = None,
+        page: int | None = None,
     ) -> None:
         self.recipe = recipe
         self.config = config
@@ -60,6 +71,8 @@ class Request:
         self.here = here  # threads of this program that call functions
         self.giver = giver  # of credentials; None: the engine's environment has them
         self.metrics = metrics  # where they are served; None: nowhere
+        self.page = page  # the port of the live page, 0 for any; None: there is no page
+        self.program = program_name()
         self.movable: list[str] = []  # steps that they could do as well, as far as anybody has said
 
 
@@ -102,6 +115,10 @@ class Session:
             opening["python"] = request.python
         if request.metrics and preview is None:
             opening["metrics"] = request.metrics
+        if request.page is not None and preview is None:
+            opening["page"] = {"port": request.page}
+        if preview is None:
+            opening["program"] = request.program
         kind = frames.OPEN if preview is None else frames.PREVIEW
         self.channel.send(kind, json.dumps(opening, separators=(",", ":")).encode(), self.stream)
 
@@ -244,6 +261,10 @@ class Session:
     def set_workers(self, stage: str, workers: int) -> dict[str, Any]:
         """Give a stage another number of workers: the stages as they are now, or `{"error": why nothing has changed}`."""
         return self._ask(frames.WORKERS, {"stage": stage, "workers": workers}, frames.STAGES)
+
+    def page(self, port: int) -> dict[str, Any]:
+        """Have the live page opened, if it is not open: its address, or `{"error": why there is none}`."""
+        return self._ask(frames.PAGE, {"port": port}, frames.PAGED)
 
     def trace(self, path: str) -> dict[str, Any]:
         """Have what every worker does written to a file. The answer may be why it cannot be."""

@@ -12,7 +12,6 @@ from .._batch import arrays, tuples
 from .._batch.batch import Batch
 from .._client import failures, frames, log
 from .._client.channel import Gone
-from .._client.session import warn
 from .._report.profiler import recording
 from .._report.tracebacks import outside
 from ..errors import HeadraceError, HeadraceWarning, LoaderClosed, LoopEnded
@@ -294,7 +293,7 @@ class Batches:
         else:
             session.channel.skip(end)
             if kind == frames.NOTE:
-                warn(payload)
+                self.run.noted(payload)
             elif kind == frames.LOG:
                 log.show(payload)
 

@@ -81,15 +81,25 @@ def _stats_of(run: Run | None) -> Stats | None:
         return None  # the engine has ended, as the loop will learn
 
 
-def _tell(hook: Any, method: Callable[[Stats], Any], stats: Stats) -> None:
+def tell_of_stall(hooks: Iterable[tuple[Any, Any]], payload: bytes) -> None:
+    """Call hooks' `stalled` with the report of a NOTE frame, if it is one of a stall."""
+    import json
+
+    told = json.loads(payload)
+    if told["code"] == "stall":
+        for hook, method in hooks:
+            _tell(hook, method, told["message"], "stalled")
+
+
+def _tell(hook: Any, method: Callable[[Any], Any], of: Any, name: str = "stats") -> None:
     try:
-        result = method(stats)
+        result = method(of)
         if hasattr(result, "__await__"):
             import asyncio
 
             asyncio.run(_awaited(result))
     except Exception as e:
-        text = f"headrace: the hook {name_of(hook)} failed in stats(): {type(e).__name__}: {e}"
+        text = f"headrace: the hook {name_of(hook)} failed in {name}(): {type(e).__name__}: {e}"
         code = getattr(method, "__code__", None)
         if code is None:
             warnings.warn(text, HeadraceWarning, stacklevel=1)

@@ -95,6 +95,10 @@ class Loader:
             self._part = _context_parallel(part, pipeline, self._run, self._main) if part is not None else None
             self._interval = _interval(self._run, hooks, every) if hooks or every is not None else None
             self._background = _background(self._run, hooks) if hooks else None
+            if hooks:
+                from .._recipe.hooks import method_of
+
+                self._run.stalled = [(hook, method) for hook in hooks if (method := method_of(hook, "stalled")) is not None]
             if pipeline._format != formats.NUMPY:
                 self._batches.set_format(pipeline._format)  # refuses what the framework cannot hold, and fields that are not there
         except BaseException:
@@ -594,6 +598,26 @@ class Loader:
 
         self._run.check()
         return Trace(self._run, absolute(path))
+
+    def page(self, port: int | None = None) -> str:
+        """Open the [live page](watch.md) of this loader for a browser on this machine, and return its address.
+
+            print(loader.page())
+
+        It shows what limits, the pipeline with the rate and clocks of each stage, the last hour, memory, and samples that failed; and all
+        loaders of yours on this machine that have a page. The address has a random token, without which nothing is answered.
+
+        Args:
+            port: a port of 127.0.0.1, as for a tunnel; None, the default: one that is free. A page that is open stays where it is.
+
+        Raises:
+            RecipeError: if another program has the port. The loader goes on.
+        """
+        run = self._run
+        from .page import address
+
+        run.check()
+        return address(run, port)
 
     def preview(self, n: int = 16, *, epoch: int | None = None, columns: int | None = None, tile: int | None = None) -> Preview:
         """Show what training gets: a contact sheet of an epoch's first samples, with label and key.

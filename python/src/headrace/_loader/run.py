@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from _thread import RLock
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -11,11 +10,12 @@ from .._client.channel import Gone
 from .._client.engine import manager
 from .._client.recovery import Recovery
 from .._client.session import Session, warn
-from .._report.tracebacks import outside
-from ..errors import ForkedLoader, HeadraceError, HeadraceWarning, RecipeError
+from .._report.notices import notice
+from ..errors import ForkedLoader, HeadraceError, RecipeError
 from .clock import Clock
 from .frontier import Frontier, Identity
 from .lost import Errors
+from .page import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +44,7 @@ class Run:
             if here is not None:
                 here.close()
             raise
+        say(self.opened)
         self.session: Session | None = session
         self.agreement: Agreement | None = None  # None: the ranks have as many batches anyway
         if peers is not None and self.opened.get("agree"):
@@ -69,6 +70,7 @@ class Run:
         self.adrift = False  # an exception came before the engine knew where to go on
         self.inside = False  # somebody is in next()
         self.refused: type[HeadraceError] | None = None  # LoaderClosed or ForkedLoader
+        self.stalled: list[tuple[Any, Any]] = []  # hooks that hear of stalls, and their methods
         fork.share(self)
 
     def check(self) -> None:
@@ -157,7 +159,7 @@ class Run:
         serial_until = self.recovery.serial_until()
         connection = manager.connect(alone=serial_until is not None)
         session = Session(connection, self.request, state=record, serial_until=serial_until, idle=self.idle)
-        self.open(session)
+        say(self.open(session))
         self.session = session
         self.clock.reset()
         self.adrift = False
@@ -197,7 +199,7 @@ class Run:
             from .._client import failures
 
             raise failures.again(self.failure)
-        warnings.warn(f"headrace: {death.what}; {plan}", HeadraceWarning, stacklevel=outside())
+        notice("engine", f"headrace: {death.what}; {plan}")
         self.open_again()
 
     def finish(self) -> None:
@@ -221,13 +223,21 @@ class Run:
         tracing = session.tracing
         self.stats = session.finish(self.clock.told()) or self.stats
         for note in session.notes:
-            warn(note)
+            self.noted(note)
         if self.completed:
             self.warn_of_imports(self.stats)
         if tracing:  # one that was stopped before knows of then
             from .trace import warn_if_incomplete
 
             warn_if_incomplete(session)
+
+    def noted(self, payload: bytes) -> None:
+        """Hand on what a NOTE frame says. Hooks come first: a warning may be an exception."""
+        if self.stalled and b'"stall"' in payload:
+            from .interval import tell_of_stall
+
+            tell_of_stall(self.stalled, payload)
+        warn(payload)
 
     def epoch_ended(self) -> None:
         """Note that a loop has had all of its epoch."""

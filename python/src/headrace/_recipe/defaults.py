@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ..errors import RecipeError
-from .arguments import absolute, byte_count, count_or_share, from_environment, optional, seconds_of, truth
+from .arguments import absolute, byte_count, count_or_share, from_environment, integer, optional, seconds_of, truth
 from .functions import plain
 
 TYPE_CHECKING = False
@@ -72,6 +72,26 @@ def served_at(metrics: str | None) -> str | None:
         if said is not None:
             return plain("metrics", said) or None
     return None
+
+
+def page_at(page: bool | int | None) -> int | None:
+    """The port of a loader's live page, 0 for any that is free; None: there is no page."""
+    for given in (page, _said.get("page")):
+        if given is not None:
+            return 0 if given is True else port_of("page", given) if given else None
+    text = os.environ.get("HEADRACE_PAGE", "")
+    if text in ("", "0"):
+        return None
+    if text in ("1", "any"):
+        return 0
+    return port_of("HEADRACE_PAGE", int(text) if text.isascii() and text.isdigit() else text)
+
+
+def port_of(name: str, given: Any) -> int:
+    """A port, if it is one."""
+    if isinstance(given, bool) or not hasattr(given, "__index__") or not 1 <= integer(name, given) <= 65535:
+        raise RecipeError(f"headrace: {name} is {given!r}: must be True for any port that is free, or a port from 1 to 65535")
+    return integer(name, given)
 
 
 def said(name: str) -> Any:

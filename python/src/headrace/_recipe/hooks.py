@@ -82,6 +82,15 @@ class Hook:
             stats: as from `loader.stats()`. While your loop is in `next()`, the call waits for its end.
         """
 
+    def stalled(self, report: str) -> Any:
+        """Called if nothing has moved for `loader(stall_after=)` seconds, once for each stall, in the thread that waits for a batch.
+
+        An exception becomes a warning.
+
+        Args:
+            report: the samples that each stage has not finished, since when, and what to do.
+        """
+
     async def background(self) -> None:
         """Runs in a thread of this process while the loader is open, beside its steps, and is cancelled when it is closed.
 
@@ -91,7 +100,7 @@ class Hook:
 
 Hook.__module__ = Call.__module__ = "headrace"
 
-_METHODS = ("stage", "call", "stats", "background")
+_METHODS = ("stage", "call", "stats", "stalled", "background")
 
 
 def hooks_of(given: Iterable[Any] | None) -> tuple[Any, ...]:
@@ -107,7 +116,7 @@ def hooks_of(given: Iterable[Any] | None) -> tuple[Any, ...]:
         if isinstance(hook, type):
             raise RecipeError(f"headrace: hooks: {hook.__name__} is a class: give objects, such as {hook.__name__}()")
         if not any(callable(getattr(hook, name, None)) for name in _METHODS):
-            raise RecipeError(f"headrace: hooks: {hook!r} has none of the methods stage, call, stats and background")
+            raise RecipeError(f"headrace: hooks: {hook!r} has none of the methods stage, call, stats, stalled and background")
         if method_of(hook, "background") is not None and not inspect.iscoroutinefunction(hook.background):
             text = f"headrace: hooks: background() of {name_of(hook)} is not async, and could not be ended with the loader"
             raise RecipeError(f"{text}: write async def, with await asyncio.sleep(…) or asyncio.to_thread(…)")
