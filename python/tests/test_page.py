@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.error
@@ -23,13 +24,13 @@ pytestmark = pytest.mark.smoke
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch, tmp_path):
-    """Loaders of other tests on this machine are not shown. The engine starts with this environment."""
-    place = tmp_path / "runtime"
-    place.mkdir(mode=0o700)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(place))
+def alone(monkeypatch):
+    """Loaders of other tests on this machine are not shown. The engine starts with this environment; names of sockets must be short."""
     for name in ("HEADRACE_PAGE", "HEADRACE_METRICS", "HEADRACE_LOG", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"):
         monkeypatch.delenv(name, raising=False)
+    with tempfile.TemporaryDirectory(prefix="hr-") as place:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", place)
+        yield
 
 
 def slow(x):

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -47,14 +48,13 @@ with pipeline.loader({arguments}page=True) as loader:
 def run(tmp_path):
     """Starts a program with a loader, and returns the address of its page."""
     started = []
-    place = tmp_path / "runtime"
-    place.mkdir(mode=0o700)
+    place = tempfile.mkdtemp(prefix="hr-")  # names of sockets must be short
 
     def start(pipeline, step="pass", arguments="", rank=0, ranks=1):
         (tmp_path / "train.py").write_text(PROGRAM.format(pipeline=pipeline, step=step, arguments=arguments))
         environment = {
             **os.environ,
-            "XDG_RUNTIME_DIR": str(place),
+            "XDG_RUNTIME_DIR": place,
             "RANK": str(rank),
             "WORLD_SIZE": str(ranks),
             "LOCAL_WORLD_SIZE": str(ranks),
@@ -73,6 +73,7 @@ def run(tmp_path):
     for process in started:
         process.kill()
         process.wait()
+    shutil.rmtree(place)
 
 
 @pytest.fixture
