@@ -46,7 +46,7 @@ func eventOf(all []*Moment, id string) []byte {
 			e.Unshown++
 			continue
 		}
-		l := line{ID: m.ID, Name: m.Name, Program: m.Program, PID: m.PID, Rank: m.Rank, Ranks: m.Ranks,
+		l := line{ID: m.ID, Name: m.Name, Program: cut(m.Program, 40), PID: m.PID, Rank: m.Rank, Ranks: m.Ranks,
 			Samples: m.Loop.Samples, Share: m.Loop.Share, Stalled: m.Stalled != ""}
 		if m.Limits >= 0 && m.Limits < len(m.Stages) {
 			l.Limits = cut(m.Stages[m.Limits].Name, 40)
@@ -89,6 +89,10 @@ func (e *event) shorten() bool {
 	case len(m.Stages) > 4:
 		m.More += 4
 		m.Stages = m.Stages[:len(m.Stages)-4]
+	case len(m.Processes) > 2:
+		m.Processes = m.Processes[:2]
+	case m.Memory.Purposes != nil:
+		m.Memory.Purposes = nil
 	case len(m.Failures)+len(m.Notes) > 0:
 		m.Failures, m.Notes = m.Failures[:0], m.Notes[:0]
 	default:

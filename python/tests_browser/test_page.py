@@ -131,7 +131,7 @@ def test_a_stall_is_found(run, look):
     page = look(run(hangs, arguments="stall_after=1, "))
     expect(page.locator("#state")).to_contain_text("stalled", timeout=WAIT)
     expect(page.locator("#sentence")).to_contain_text("Nothing has moved for")
-    expect(page.locator("#stall")).to_contain_text("the stage map has not finished")
+    expect(page.locator("#stall")).to_contain_text('has not finished "40"')
 
 
 def test_names_of_samples_stay_text(run, look, tmp_path):
