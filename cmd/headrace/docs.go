@@ -44,7 +44,7 @@ func docsCommand() *cobra.Command {
 		&cobra.Command{
 			Use:    "man DIR",
 			Hidden: true,
-			Short: "Write a man page for each command",
+			Short:  "Write a man page for each command",
 			Long: `Write a man page for each command into the folder DIR, which is created if needed. SOURCE_DATE_EPOCH sets their date, for
 reproducible builds.`,
 			Example: "  headrace docs man build/man && man build/man/headrace.1",
@@ -57,7 +57,7 @@ reproducible builds.`,
 		&cobra.Command{
 			Use:    "markdown DIR",
 			Hidden: true,
-			Short: "Write a Markdown page for each command",
+			Short:  "Write a Markdown page for each command",
 			Long: "Write a Markdown page for each command into the folder DIR, " +
 				"which is created if needed. The guide is built from them.",
 			Example: "  headrace docs markdown build/commands",
