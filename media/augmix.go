@@ -44,7 +44,8 @@ func (o AugMix) name() string { return "augmix" }
 
 // augMixChanges are in torchvision's order, those that are not among all_ops first.
 var augMixChanges = [...]change{
-	shearX, shearY, translateX, translateY, rotate, posterizes, solarizes, autoContrast, equalizes, brightness, colored, contrast, sharpness,
+	shearX, shearY, translateX, translateY, rotate, posterizes, solarizes, autoContrast, equalizes, brightness, colored, contrast,
+	sharpness,
 }
 
 var augMixSpace = space{0.3, 0.9, 30, func(side int) float64 { return float64(side) / 3 }, [2]int{4, 0}}

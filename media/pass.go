@@ -34,8 +34,9 @@ type Effect struct {
 	// Table has the new values, if they depend on nothing but the old ones:
 	// such passes in a row are one. nil: it depends on more.
 	Table func(a *Args) Table
-	// Levels makes the new values of a channel, if they depend on nothing but the old ones
-	// and on how often it has each; false: the channel stays. nil: it depends on more.
+	// Levels makes the new values of a channel, if they depend on nothing but the old
+	// ones and on how often it has each; false: the channel stays. nil: it depends on
+	// more.
 	Levels func(counts *[256]int, t *Table) bool
 	// Color is that of the pixels afterwards. nil: it is the same.
 	Color func(Color) Color

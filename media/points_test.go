@@ -21,7 +21,7 @@ def moved(args):
     return points.tolist(),
 `
 
-// Points go where torchvision's go, one step after the other: those beyond the edges, too.
+// Points go where torchvision's go, one step after the other, also beyond the edges.
 func TestPointsMoveAsTorchvisions(t *testing.T) {
 	r := rand.New(rand.NewPCG(39, 21))
 	for range 25 {
@@ -55,9 +55,11 @@ func TestPointsMoveAsTorchvisions(t *testing.T) {
 				given = append(given, []any{name, args})
 			}
 			var moved [][2]float64
-			oracle.Run(t, torchvisionsPoints, "moved", map[string]any{"points": points, "size": [2]int{height, width}, "steps": given}, &moved)
+			size := [2]int{height, width}
+			oracle.Run(t, torchvisionsPoints, "moved", map[string]any{"points": points, "size": size, "steps": given}, &moved)
 			var plan media.Plan
-			if err := media.MakePlan(media.Info{Width: width, Height: height}, media.Options{}, steps(ops...), drawn{0}, &plan); err != nil {
+			info := media.Info{Width: width, Height: height}
+			if err := media.MakePlan(info, media.Options{}, steps(ops...), drawn{0}, &plan); err != nil {
 				t.Fatal(err)
 			}
 			for i, at := range points {

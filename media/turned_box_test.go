@@ -55,11 +55,12 @@ func TestTurnedBoxesMoveAsTorchvisions(t *testing.T) {
 			for i, q := range quads {
 				got := plan.MovedTurned(q, 0)
 				around := got.Around()
-				if around.X0 < 0 || around.Y0 < 0 || around.X1 > float64(plan.Width) || around.Y1 > float64(plan.Height) || got == (media.Quad{}) {
+				beyond := around.X0 < 0 || around.Y0 < 0 || around.X1 > float64(plan.Width) || around.Y1 > float64(plan.Height)
+				if beyond || got == (media.Quad{}) {
 					continue // it is cut
 				}
 				if angle := got.Angle(); angle < -50 || angle > 145 {
-					continue // of angles beyond -90 torchvision shortens a parallelogram, and lengthens it otherwise
+					continue // torchvision shortens a parallelogram of angles beyond -90, and otherwise lengthens it
 				}
 				compared++
 				for k, v := range numbersOf(got) {

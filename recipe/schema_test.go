@@ -62,7 +62,11 @@ var places = sync.OnceValue(func() map[string]string {
 	}
 	all = append(all, files+image+crop+`{"batch":{"size":2}},`,
 		files+image+`{"map":{"function":"m:f","gives":{"image":{"dtype":"uint8","shape":[null,null,3]},`+
-			`"boxes":{"dtype":"float32","shape":[null,4]},"labels":{"dtype":"int64","shape":[null]}}}},`)
+			`"boxes":{"dtype":"float32","shape":[null,4]},"labels":{"dtype":"int64","shape":[null]},`+
+			`"points":{"dtype":"float32","shape":[null,2]}}}},`,
+		files+image+`{"map":{"function":"m:f","gives":{"image":{"dtype":"uint8","shape":[8,8,3]},"mask":{"dtype":"uint8","shape":[8,8]},`+
+			`"boxes":{"dtype":"float32","shape":[null,4]},"labels":{"dtype":"int64","shape":[null]}}}},`+
+			`{"bucket_batch":{"lengths":[4],"size":2}},`)
 	all = append(all, files+`{"decode_video":{"frames":8,"to":"image"}},`, files+`{"decode_audio":{"channels":1}},"log_mel",`,
 		`{"files":{"pattern":"a","label":"parent"}},`+image+crop+`{"batch":{"size":2}},`)
 	for _, age := range []string{"float32", "int64"} {

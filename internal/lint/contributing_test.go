@@ -166,10 +166,10 @@ func checkProofs(proofs map[string][]string, tree map[string]string) (wrong []st
 // whole limits the number of files of an example, tests and pages included.
 var whole = map[string]int{"random_solarize": 5, "gaussian_blur": 8}
 
-// isMade tells of pages and code that are made of descriptions; this page and this test
-// name examples, too.
+// isMade tells of pages and code that are made of descriptions, and of what measures or
+// shows steps; this page and this test name examples, too.
 var isMade = below("python/src/headrace/_operations.py", "python/src/headrace/_steps.py", "docs/guide/", "CONTRIBUTING.md",
-	"internal/lint/contributing_test.go", "examples/")
+	"internal/lint/contributing_test.go", "examples/", "bench/", "scripts/docs/")
 
 // checkWhole returns the files of an example that no row has, and complains if there are
 // too many.
@@ -211,7 +211,7 @@ func isProduct(path string) bool {
 		!strings.Contains(path, "testdata/") && !strings.Contains(path, "test/") &&
 		path != "python/src/headrace/_operations.py" && path != "python/src/headrace/_steps.py" &&
 		!strings.HasPrefix(path, "python/tests") && !below("docs/", "examples/", "bench/",
-		"findings/", "scripts/tests/", "scripts/shard_goldens.py")(path)
+		"findings/", "scripts/tests/", "scripts/docs/", "scripts/shard_goldens.py")(path)
 }
 
 func below(folders ...string) func(string) bool {

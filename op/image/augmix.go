@@ -22,7 +22,7 @@ type AugMix struct {
 	ChainDepth   *int     `json:"chain_depth,omitempty" min:"1" max:"16" example:"2" doc:"changes of each; by default one to three, evenly"`
 	Alpha        *float64 `json:"alpha,omitempty" min:"0.001" max:"1000" default:"1" doc:"of the distributions of shares"`
 	AllOps       *bool    `json:"all_ops,omitempty" default:"true" doc:"with brightness, colour, contrast and sharpness among the changes"`
-	Filter       string   `json:"filter,omitempty" choices:"nearest,bilinear,bicubic" default:"bilinear" doc:"of rotations, shears and shifts"`
+	Filter       string   `json:"filter,omitempty" choices:"nearest,bilinear,bicubic" default:"bilinear" doc:"of shears, turns and shifts"`
 	Fill         Fill     `json:"fill,omitempty" default:"0" doc:"the colour beyond the image: one number, or one per channel"`
 
 	recipe.On

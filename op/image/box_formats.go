@@ -5,8 +5,8 @@ import "github.com/headrace/headrace/media"
 // boxNumbers has the numbers of a box, in the order of its format, and zeros after them.
 type boxNumbers [8]float64
 
-// boxFormat is the meaning of the numbers of a box. Boxes that may be turned have corners,
-// and others have edges.
+// boxFormat is the meaning of the numbers of a box. Boxes that may be turned have
+// corners, and others have edges.
 type boxFormat struct {
 	numbers int
 	edges   func(box boxNumbers) media.Bounds
@@ -67,8 +67,8 @@ var boxFormats = map[string]boxFormat{
 // less says nothing to a model, and torchvision's SanitizeBoundingBoxes drops it too.
 const leastSide = 1
 
-// moved moves a box as a plan has moved the pixels, and reports whether it stays. One that
-// has no numbers does not.
+// moved moves a box as a plan has moved the pixels, and reports whether it stays. One
+// that has no numbers does not.
 func (f *boxFormat) moved(box boxNumbers, plan *media.Plan, from int) (boxNumbers, bool) {
 	if f.corners == nil {
 		b := plan.Moved(f.edges(box), from)

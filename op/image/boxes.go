@@ -1,6 +1,7 @@
 package image
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,7 +31,7 @@ type Boxes struct {
 	Field  string   `json:"field,omitempty" default:"boxes"`
 	Along  []string `json:"along,omitzero" example:"[\"labels\"]"`
 	Image  string   `json:"image,omitempty" default:"image" doc:"the image"`
-	Format string   `json:"format,omitempty" choices:"XYXY,XYWH,CXCYWH,XYWHR,CXCYWHR,XYXYXYXY" default:"XYXY"`
+	Format string   `json:"format,omitempty" choices:"XYXY,XYWH,CXCYWH,XYWHR,CXCYWHR,XYXYXYXY"`
 }
 
 // Docs implements [argument.Documented].
@@ -39,7 +40,7 @@ func (*Boxes) Docs() map[string]string {
 		"field": "the boxes, 'float32' or 'float64 [n, 4]': left, top, right, bottom edge in pixels. n may differ " +
 			"between samples",
 		"format": "what the 4, 5 or 8 numbers of a box are, by torchvision's names: corners (X, Y), its middle (CX, CY), sides (W, H) " +
-			"and an angle in degrees, counter-clockwise (R)",
+			"and an angle in degrees, counter-clockwise (R). By default 'XYXY'",
 		"along": "fields with a row for each box, such as labels: they lose the rows of dropped boxes",
 	}
 }
@@ -59,13 +60,16 @@ func (b *Boxes) Check(in sample.Schema) (sample.Schema, error) {
 	return in, errors.Join(errs...)
 }
 
+// format is not completed, so that recipes without it stay the same.
+func (b *Boxes) format() string { return cmp.Or(b.Format, "XYXY") }
+
 func (b *Boxes) checkField(in sample.Schema) error {
-	format, is := boxFormats[b.Format]
+	format, is := boxFormats[b.format()]
 	if !is {
 		return nil // which is said already
 	}
 	takes := fmt.Sprintf("float32 or float64 [?, %d]: %s of each box", format.numbers, b.Format)
-	if b.Format == "XYXY" {
+	if b.format() == "XYXY" {
 		takes = "float32 or float64 [?, 4]: the edges of each box"
 	}
 	return fits(in, "field", b.Field, takes, func(t sample.Type) bool {
@@ -95,5 +99,5 @@ func isFloats(t sample.Type) bool {
 
 // Traits implements [recipe.Traited].
 func (b *Boxes) Traits() recipe.Traits {
-	return recipe.Traits{Tied: &recipe.Tied{Field: b.Field, Along: b.Along, Image: b.Image, Format: b.Format}}
+	return recipe.Traits{Tied: &recipe.Tied{Field: b.Field, Along: b.Along, Image: b.Image, Format: b.format()}}
 }

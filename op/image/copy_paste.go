@@ -117,6 +117,7 @@ func (p *copying) Run(_ context.Context, it *record.Record, t *core.Tool) error 
 				fromImage: images.Data[before*size:][:size], fromMask: masks.Data[before*maskSize:][:maskSize],
 			}
 			n := 0
+			// Of one image there is no other.
 			if before != i {
 				n = c.draw(&draws)
 			}
@@ -194,6 +195,7 @@ func (c *copied) draw(draws *media.Sequence) (n int) {
 	if boxed {
 		next += c.boxes.count[c.row]
 	}
+	// Draws are made for objects that could be copied, whatever numbers are left.
 	for k := 1; k <= c.most(); k++ {
 		if !present[k] || boxed && k > c.boxes.count[c.before] {
 			continue // of an object without a box nothing is known

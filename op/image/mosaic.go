@@ -96,7 +96,8 @@ func (p *mosaic) Run(_ context.Context, it *record.Record, t *core.Tool) error {
 		draws := media.Sequence{Rand: chance, ID: p.id}
 		for i := from; i < until; i++ {
 			u, x, y := draws.Next(), int(draws.Next()*float64(p.images.width)), int(draws.Next()*float64(p.images.height))
-			if until-from == 1 || u >= *p.args.P { // of one there is no partner
+			// All of it is its own part: of one image there is no partner.
+			if until-from == 1 || u >= *p.args.P {
 				x, y = p.images.width, p.images.height
 			}
 			partner := func(k int) int { return from + (i-from+mosaicOf*(until-from)-k)%(until-from) }

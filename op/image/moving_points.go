@@ -22,8 +22,8 @@ func newMovingPoints(field string, from int, t *core.Scope) MovingPoints {
 	return MovingPoints{from, t.Columns.Of[field], is.DType, is.Shape[len(is.Shape)-1]}
 }
 
-// move moves the points as a plan has moved the pixels. Another view of the image may have
-// the same points in the same memory, so they are copied first.
+// move moves the points as a plan has moved the pixels. Another view of the image may
+// have the same points in the same memory, so they are copied first.
 func (p *MovingPoints) move(env *core.Env, v *record.Values, plan *media.Plan) {
 	is := v.Arrays[p.at.At]
 	data, number := env.Copied(v, is.Data), numbers.Reader(p.dtype)

@@ -148,7 +148,8 @@ func (f *boxFields) read(v *record.Values, rows int) (*boxRows, error) {
 			case k == 0:
 				b.count = append(b.count, n)
 			case n != b.count[i]:
-				return nil, fmt.Errorf("headrace: row %d has %d boxes, and %d of %q: it must have one for each", i, b.count[i], n, field.name)
+				return nil, fmt.Errorf("headrace: row %d has %d boxes, and %d of %q: it must have one for each",
+					i, b.count[i], n, field.name)
 			}
 		}
 		if k == 0 {
@@ -187,6 +188,7 @@ func (b *boxRows) add(row int, box media.Bounds, from boxAt) {
 func (b *boxRows) write(env *core.Env, v *record.Values, images int) {
 	for k, field := range b.fields {
 		most := b.is[k].Shape[1] * images
+		// What is beyond the boxes of a row is 0, whatever was in this memory.
 		memory := *v.Borrow(&env.Images, len(b.rows)*most*field.row)
 		counts := *v.Borrow(&env.Images, 8*len(b.rows))
 		clear(memory)

@@ -38,7 +38,10 @@ func (p *Points) Check(in sample.Schema) (sample.Schema, error) {
 	return in, errors.Join(
 		fits(in, "field", p.Field, takes, func(t sample.Type) bool {
 			last := len(t.Shape) - 1
-			return isFloats(t) && t.Axes == "" && last >= 1 && (t.Shape[last] == 2 || t.Shape[last] == 3)
+			if !isFloats(t) || t.Axes != "" || last < 1 {
+				return false
+			}
+			return t.Shape[last] == 2 || t.Shape[last] == 3
 		}),
 		fits(in, "image", p.Image, ofTied, isTiable))
 }

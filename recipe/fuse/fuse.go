@@ -131,7 +131,8 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 		return f.transform(c, s, args)
 	case recipe.FieldStep:
 		if tied := c.tiedTo(t.Copies); tied != nil {
-			return fmt.Errorf("copies %q without its %[2]s: copy them too, before %[2]s, and add %[2]s for each copy", t.Copies, tied[0].Kind())
+			return fmt.Errorf("copies %q without its %[2]s: copy them too, before %[2]s, and add %[2]s for each copy",
+				t.Copies, tied[0].Kind())
 		}
 		c.fields(args, s)
 	default: // a function, five_crop, decode_npy, a step on columns, an operation from elsewhere
@@ -158,7 +159,8 @@ func (c *chain) cutsTied(t recipe.Traits) error {
 	}
 	for _, image := range t.Cuts.Images(c.schema) {
 		if tied := c.tiedTo(image); tied != nil {
-			return fmt.Errorf("makes several images of %q, and its %[2]s can go along with one only: leave out %[2]s", image, tied[0].Kind())
+			return fmt.Errorf("makes several images of %q, and its %[2]s can go along with one only: leave out %[2]s",
+				image, tied[0].Kind())
 		}
 	}
 	return nil

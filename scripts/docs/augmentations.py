@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def photograph() -> Image.Image:
-    """A tile of the sheet that the README shows: there is no other photograph in this repository."""
+    """A tile of the sheet that the README shows: the repository has no other."""
     with Image.open(ROOT / "docs/guide/sheet.webp") as sheet:
         return sheet.convert("RGB").crop((532, 129, 692, 249))
 

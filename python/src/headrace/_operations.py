@@ -1024,7 +1024,7 @@ class Operations:
             along: fields with a row for each box, such as labels: they lose the rows of dropped boxes.
             image: the image.
             format: what the 4, 5 or 8 numbers of a box are, by torchvision's names: corners (X, Y), its middle (CX, CY), sides (W, H) and
-                an angle in degrees, counter-clockwise (R): `"XYXY"`, the default, `"XYWH"`, `"CXCYWH"`, `"XYWHR"`, `"CXCYWHR"` or
+                an angle in degrees, counter-clockwise (R). By default `"XYXY"`: `"XYXY"`, `"XYWH"`, `"CXCYWH"`, `"XYWHR"`, `"CXCYWHR"` or
                 `"XYXYXYXY"`.
         """
         args = {
@@ -1575,7 +1575,7 @@ class Operations:
             chain_depth: changes of each; by default one to three, evenly.
             alpha: of the distributions of shares.
             all_ops: with brightness, colour, contrast and sharpness among the changes; by default True.
-            filter: of rotations, shears and shifts: `"nearest"`, `"bilinear"`, the default, or `"bicubic"`.
+            filter: of shears, turns and shifts: `"nearest"`, `"bilinear"`, the default, or `"bicubic"`.
             fill: the colour beyond the image: one number, or one per channel.
             field: the image or mask, if samples have several.
             fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
