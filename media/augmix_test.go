@@ -113,7 +113,8 @@ func TestAugMixChecks(t *testing.T) {
 	fine := media.AugMix{Severity: 3, Width: 3, Alpha: 1, Filter: media.Nearest}
 	for _, change := range []func(*media.AugMix){
 		func(o *media.AugMix) { o.Severity = 0 }, func(o *media.AugMix) { o.Severity = 11 }, func(o *media.AugMix) { o.Width = 0 },
-		func(o *media.AugMix) { o.Width = 17 }, func(o *media.AugMix) { o.Depth = -1 }, func(o *media.AugMix) { o.Alpha = math.NaN() },
+		func(o *media.AugMix) { o.Width = 17 }, func(o *media.AugMix) { o.Depth = -1 },
+		func(o *media.AugMix) { o.Alpha = math.NaN() },
 		func(o *media.AugMix) { o.Filter = media.Lanczos },
 	} {
 		op := fine
@@ -121,7 +122,8 @@ func TestAugMixChecks(t *testing.T) {
 			t.Errorf("%+v: %v", op, op.Check())
 		}
 	}
-	for _, f := range []media.Form{{DType: tensor.Uint16, Height: 2, Width: 2}, {DType: tensor.Uint8, Color: media.Mask, Height: 2, Width: 2}} {
+	wide, mask := media.Form{Height: 2, Width: 2, DType: tensor.Uint16}, media.Form{Height: 2, Width: 2, Color: media.Mask}
+	for _, f := range []media.Form{wide, mask} {
 		if _, err := fine.Result(f); !errors.Is(err, media.ErrUnsupported) {
 			t.Errorf("%v: %v", f, err)
 		}

@@ -65,7 +65,8 @@ func TestPointsMoveAsTorchvisions(t *testing.T) {
 			for i, at := range points {
 				x, y := plan.MovedPoint(at[0], at[1], 0)
 				if math.Abs(x-moved[i][0])+math.Abs(y-moved[i][1]) > 0.01 {
-					t.Fatalf("%v of %d×%d: point %v goes to %v, %v, torchvision's to %v", of, width, height, at, x, y, moved[i])
+					t.Fatalf("%v of %d×%d: point %v goes to %v, %v, torchvision's to %v",
+						of, width, height, at, x, y, moved[i])
 				}
 			}
 		}

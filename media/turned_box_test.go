@@ -49,13 +49,14 @@ func TestTurnedBoxesMoveAsTorchvisions(t *testing.T) {
 				continue // up to a pixel from the image
 			}
 			var want [][8]float64
-			oracle.Run(t, torchvisionsTurned, "moved", map[string]any{"boxes": boxes, "size": [2]int{height, width}, "name": name,
-				"args": one.args, "clamping": nil}, &want)
+			oracle.Run(t, torchvisionsTurned, "moved", map[string]any{"boxes": boxes, "size": [2]int{height, width},
+				"name": name, "args": one.args, "clamping": nil}, &want)
 			plan := planned(t, width, height, drawn{0}, one.op)
 			for i, q := range quads {
 				got := plan.MovedTurned(q, 0)
 				around := got.Around()
-				beyond := around.X0 < 0 || around.Y0 < 0 || around.X1 > float64(plan.Width) || around.Y1 > float64(plan.Height)
+				right, bottom := float64(plan.Width), float64(plan.Height)
+				beyond := around.X0 < 0 || around.Y0 < 0 || around.X1 > right || around.Y1 > bottom
 				if beyond || got == (media.Quad{}) {
 					continue // it is cut
 				}
@@ -65,7 +66,8 @@ func TestTurnedBoxesMoveAsTorchvisions(t *testing.T) {
 				compared++
 				for k, v := range numbersOf(got) {
 					if math.Abs(v-want[i][k]) > 0.02 {
-						t.Fatalf("%#v of %d×%d: box %v goes to %v, torchvision's to %v", one.op, width, height, q, got, want[i])
+						t.Fatalf("%#v of %d×%d: box %v goes to %v, torchvision's to %v",
+							one.op, width, height, q, got, want[i])
 					}
 				}
 			}

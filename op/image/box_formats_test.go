@@ -19,7 +19,8 @@ func TestBoxesInEveryForm(t *testing.T) {
 				x, y := 50*r.Float64(), 50*r.Float64()
 				box = f.ofEdges(media.Bounds{X0: x, Y0: y, X1: x + 1 + 20*r.Float64(), Y1: y + 1 + 20*r.Float64()})
 			default:
-				box = f.ofCorners(media.TurnedBox(50*r.Float64(), 50*r.Float64(), 1+20*r.Float64(), 1+20*r.Float64(), 360*r.Float64()-180))
+				w, h, angle := 1+20*r.Float64(), 1+20*r.Float64(), 360*r.Float64()-180
+				box = f.ofCorners(media.TurnedBox(50*r.Float64(), 50*r.Float64(), w, h, angle))
 			}
 			again := boxNumbers{}
 			if f.corners != nil {

@@ -55,6 +55,7 @@ func TestWholeBatchesOfOtherFields(t *testing.T) {
 	boxes := func(names ...string) opimage.PaddedBoxes {
 		return opimage.PaddedBoxes{Boxes: names[0], Along: names[1:]}
 	}
+	no := boxes("mask")
 	wide := sample.Field{Name: "wide", Type: sample.TensorType(tensor.Int32, tensor.Unknown, 8, 6)}
 	for want, args := range map[string]recipe.OnRows{
 		`is "box": the batches have the fields`:                   mosaic(boxes("box")),
@@ -67,10 +68,10 @@ func TestWholeBatchesOfOtherFields(t *testing.T) {
 		`is "masks": the batches have the fields`:                 paste("masks"),
 		"which is int32 [?, 8, 6]: must be uint8 or uint16":       paste("wide"),
 		"must be uint8 or uint16 [rows, 6, 3], as the images are": &opimage.CopyPaste{Image: "image", Mask: "mask", Layout: "NCHW"},
-		"is 0: must be from 1 to 1000000":                         &opimage.CopyPaste{Image: "image", Mask: "mask", Group: new(int)},
+		"is 0: must be from 1 to 1000000":                         &opimage.Mosaic{Image: "image", Group: new(int)},
 		"must be \"NHWC\" or \"NCHW\"":                            &opimage.Mosaic{Image: "image", Layout: "CHW"},
 		"is 1.5: must be from 0 to 1":                             &opimage.Mosaic{Image: "image", MinVisibility: new(1.5)},
-		"is \"mask\", which is uint8 [?, 8, 6]: must be floa":     &opimage.CopyPaste{Image: "image", Mask: "mask", PaddedBoxes: boxes("mask")},
+		"is \"mask\", which is uint8 [?, 8, 6]: must be floa":     &opimage.CopyPaste{Image: "image", Mask: "mask", PaddedBoxes: no},
 	} {
 		if _, err := args.CheckRows(batched(wide)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
