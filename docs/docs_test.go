@@ -21,7 +21,8 @@ func TestGuideHasEachPageOnce(t *testing.T) {
 // Agents find a skill by its name and description.
 func TestSkillHasAHead(t *testing.T) {
 	head, rest, _ := strings.Cut(strings.TrimPrefix(Skill(), "---\n"), "---\n")
-	if !strings.HasPrefix(head, "name: headrace\ndescription: ") || strings.Count(head, "\n") != 2 || !strings.Contains(rest, "\n# For coding agents\n") {
+	if !strings.HasPrefix(head, "name: headrace\ndescription: ") || strings.Count(head, "\n") != 2 ||
+		!strings.Contains(rest, "\n# For coding agents\n") {
 		t.Errorf("%q", head)
 	}
 }

@@ -52,8 +52,8 @@ func (h *history) number(stage string) int16 {
 	return int16(len(h.stages) - 1)
 }
 
-// History has the rates and waits of the loop over the last hour. Lists are of the same length, and end
-// now.
+// History has the rates and waits of the loop over the last hour. Lists are of the same
+// length, and end now.
 type History struct {
 	Step   int       `json:"step"`   // seconds between points
 	Rate   []float64 `json:"rate"`   // samples a second

@@ -21,9 +21,10 @@ import (
 	"github.com/headrace/headrace/internal/node"
 )
 
-// handler answers at /metrics, and at /healthz and /readyz for probes; at /metrics not in the form of OpenMetrics: there types and help of
-// counters are told for names without _total. On the loopback interface the name that was
-// asked for must be this machine's, or a web page could have a browser ask.
+// handler answers at /metrics, and at /healthz and /readyz for probes. It does not speak
+// OpenMetrics, where types and help of counters are told for names without _total. On the
+// loopback interface the name that was asked for must be this machine's, or a web page
+// could have a browser ask.
 func handler(from prometheus.Gatherer, local bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(from, promhttp.HandlerOpts{

@@ -64,7 +64,10 @@ func TestDocs(t *testing.T) {
 }
 
 func TestDocsForPrograms(t *testing.T) {
-	for flag, has := range map[string]string{"--llms": "\npage: tutorial.md\n\n# Ten minutes\n", "--skill": "\n# For coding agents\n"} {
+	for flag, has := range map[string]string{
+		"--llms":  "\npage: tutorial.md\n\n# Ten minutes\n",
+		"--skill": "\n# For coding agents\n",
+	} {
 		if got := invoke(t, "", "docs", flag); got.code != 0 || !strings.Contains(got.stdout, has) {
 			t.Errorf("%s: code %d, %q, %.200q", flag, got.code, got.stderr, got.stdout)
 		}

@@ -18,8 +18,10 @@ func TestRunOnRay(t *testing.T) {
 	}
 	t.Setenv("HEADRACE_PYTHON", filepath.Join(folder, "python"))
 	python("if [ \"$1\" = -c ]; then exit 0; fi\nprintf '%s\\n' \"$@\"\nexit 7\n")
-	got := invoke(t, folder, "run", "r.yaml", "--ray", "8", "-o", "npy:x", "-s", "root=a b", "-s", "n=1", "--on-error", "skip", "--workers", "3", "--overwrite")
-	want := "-m headrace.ray run r.yaml --parts 8 --out npy:x --set root=a b --set n=1 --cpus 3 -- --on-error=skip --overwrite=true --workers=3"
+	got := invoke(t, folder, "run", "r.yaml", "--ray", "8", "-o", "npy:x", "-s", "root=a b", "-s", "n=1",
+		"--on-error", "skip", "--workers", "3", "--overwrite")
+	want := "-m headrace.ray run r.yaml --parts 8 --out npy:x --set root=a b --set n=1 --cpus 3 -- " +
+		"--on-error=skip --overwrite=true --workers=3"
 	if lines := strings.Split(strings.TrimSpace(got.stdout), "\n"); got.code != 7 || strings.Join(lines, " ") != want {
 		t.Errorf("%+v, want %q", got, want)
 	}

@@ -81,7 +81,8 @@ func gone(at string, was, is any) (all []string) {
 }
 
 func TestGone(t *testing.T) {
-	was := map[string]any{"a": map[string]any{"type": "string", "description": "x"}, "required": []any{"a", "b"}, "items": []any{map[string]any{"n": 1.0}}}
+	was := map[string]any{"a": map[string]any{"type": "string", "description": "x"}, "required": []any{"a", "b"},
+		"items": []any{map[string]any{"n": 1.0}}}
 	is := map[string]any{"a": map[string]any{"type": "integer"}, "required": []any{"a"}, "items": []any{}, "new": true}
 	got := strings.Join(gone("", was, is), "; ")
 	if want := `/a/type was string and is integer; /items/0 has gone; /required: "b" has gone`; got != want {

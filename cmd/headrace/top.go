@@ -31,8 +31,8 @@ func topCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "top [LOADER]",
 		Short: "Watch loaders that run, in the terminal",
-		Long: `Show what a loader of yours on this machine does, once a second: what limits, how fast each stage is, what its workers do, ` +
-			`what is ready in each queue, memory and failures. It sees loaders that have a page (loader(page=True), ` +
+		Long: `Show what a loader of yours on this machine does, once a second: what limits, how fast each stage is, ` +
+			`what its workers do, what is ready in each queue, memory and failures. It sees loaders that have a page (loader(page=True), ` +
 			`headrace run --page, HEADRACE_PAGE=1) or metrics (loader(metrics=…)).
 
 Without LOADER it is the first one. LOADER is a name, or a number of a process.

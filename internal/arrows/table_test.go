@@ -792,6 +792,7 @@ var arrows = []arrow{
 	{"metrics", "internal/loopback", "which hosts are this machine"},
 	{"cmd/headrace", "metrics", "headrace run serves them, too"},
 	{"cmd/headrace", "docs", "headrace docs prints the guide"},
+	{"cmd/headrace", "internal/jsonschema", "headrace schema describes results"},
 
 	{"serve", "live", "a session shows its loader"},
 	{"live", "stats", "the numbers that the page shows"},

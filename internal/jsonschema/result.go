@@ -91,8 +91,8 @@ func properties(t reflect.Type, within []reflect.Type) Schema {
 	return Schema{"type": "object", "properties": all, "required": required}
 }
 
-// hides tells whether a struct on the way to a field is no embedded one, and so writes the
-// field below a name of its own.
+// hides reports whether a struct on the way to a field is no embedded one, and so writes
+// the field below a name of its own.
 func hides(t reflect.Type, f reflect.StructField) bool {
 	for _, i := range f.Index[:len(f.Index)-1] {
 		for t.Kind() == reflect.Pointer {
@@ -115,7 +115,7 @@ func orNull(s Schema) Schema {
 	return anyOf(s, Scalar("null"))
 }
 
-// present is a schema of what is left out if it is nothing, so that it is never null.
+// present is the schema of a property that is left out if it is nothing: it is never null.
 func present(s Schema) Schema {
 	either, ok := s["anyOf"].([]any)
 	if !ok {

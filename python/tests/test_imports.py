@@ -75,7 +75,7 @@ def test_loaders_of_one_program_share_imports(module, tmp_path):
 
 
 def test_modules_that_every_python_has_make_no_difference(module, tmp_path):
-    """What a loader's functions use of Python itself or of NumPy is no reason to import the rest again."""
+    """A function that uses more of Python itself or of NumPy has nothing imported again."""
     function = module(0)
 
     def others(sample):

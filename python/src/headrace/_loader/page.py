@@ -1,4 +1,4 @@
-"""The live page of a loader: where it is, and who is told."""
+"""The live page of a loader: its address, and the line that names it."""
 
 from __future__ import annotations
 
