@@ -28,8 +28,8 @@ func TestRunOnRay(t *testing.T) {
 
 	python("echo Traceback >&2\necho \"ModuleNotFoundError: No module named 'headrace'\" >&2\nexit 1\n")
 	got = invoke(t, folder, "run", "r.yaml", "--ray", "8", "--out", "npy:x")
-	if got.code != exitFailed || !strings.Contains(got.stderr, "cannot import headrace.ray: ModuleNotFoundError: No module named 'headrace'\n"+
-		"install it there with pip install 'headrace[ray]'") {
+	if got.code != exitFailed || !strings.Contains(got.stderr, "cannot import headrace.ray: "+
+		"ModuleNotFoundError: No module named 'headrace'\ninstall it there with pip install 'headrace[ray]'") {
 		t.Errorf("%+v", got)
 	}
 	t.Setenv("HEADRACE_PYTHON", filepath.Join(folder, "none"))

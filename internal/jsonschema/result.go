@@ -16,8 +16,8 @@ var (
 )
 
 // Result describes what encoding/json writes of values of a type, for programs that read
-// it. Of the fields' tags it reads `json` and `doc`. Programs must let pass what they do
-// not know: later versions may have more properties.
+// it. Of the fields' tags it reads `json` and `doc`. Programs must let pass properties
+// that they do not know: later versions may have more.
 func Result(t reflect.Type) Schema { return result(t, nil) }
 
 // result is Result below types that are being described: one that has itself is anything.
