@@ -115,7 +115,8 @@ func orNull(s Schema) Schema {
 	return anyOf(s, Scalar("null"))
 }
 
-// present is the schema of a property that is left out if it is nothing: it is never null.
+// present is the schema of a property that is left out if it is nothing: it is never
+// null.
 func present(s Schema) Schema {
 	either, ok := s["anyOf"].([]any)
 	if !ok {
