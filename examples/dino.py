@@ -51,6 +51,7 @@ def main(folder, epochs=2):
     optimizer = torch.optim.Adam(student.parameters(), lr=1e-3)
     with views(folder).to("torch").loader(epochs=epochs) as loader:
         for epoch in range(epochs):
+            loss = torch.zeros(())
             for batch in loader:
                 names = ["first", "second", *SMALL]
                 said = {name: student(batch[name]).div(0.1).log_softmax(1) for name in names}

@@ -31,6 +31,7 @@ def main(folder, epochs=2):
     optimizer = torch.optim.Adam(encoder.parameters(), lr=3e-3)
     with views(folder).to("torch").loader(epochs=epochs) as loader:
         for epoch in range(epochs):
+            loss = torch.zeros(())
             for batch in loader:
                 loss = contrastive(encoder(batch["view_0"]), encoder(batch["view_1"]))
                 optimizer.zero_grad()
