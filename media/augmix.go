@@ -50,32 +50,11 @@ var augMixChanges = [...]change{
 
 var augMixSpace = space{0.3, 0.9, 30, func(side int) float64 { return float64(side) / 3 }, [2]int{4, 0}}
 
-// place uses one draw after the other: the share of the image, those of the chains, and
-// of each chain how many changes it has, and of each change which, its magnitude and its
-// sign.
+// place uses draws 0 and 1, for a seed of which all else is drawn.
 func (o AugMix) place(p *Plan, id uint64, r Rand) error {
-	draws := Sequence{Rand: r, ID: id}
-	share, shares := draws.Beta(o.Alpha), draws.dirichlet(o.Alpha, o.Width)
-	list := augMixChanges[:]
-	if !o.AllOps {
-		list = augMixChanges[:9]
-	}
-
-	chains := make([]mixedChain, o.Width)
-	for i := range chains {
-		depth := o.Depth
-		if depth == 0 {
-			depth = 1 + below(draws.Next(), 3)
-		}
-		for range depth {
-			c := list[below(draws.Next(), len(list))]
-			magnitude, negative := below(draws.Next(), o.Severity), draws.Next() < 0.5
-			by := augMixSpace.amount(c, magnitude, 9, c.signed() && negative, Size{p.Height, p.Width})
-			chains[i].changes = append(chains[i].changes, amount{c, by})
-		}
-	}
-	own := mixWeights(chains, share, shares)
+	pass := Pass{Effect: &augMix, Args: o.args(drawNoise(id, r, 0))}
 	if p.tells() {
+		own, chains := pass.Args.mix(Size{p.Height, p.Width})
 		told := make([]string, len(chains))
 		for i, c := range chains {
 			told[i] = fmt.Sprint(float64(c.weight) / mixUnit)
@@ -85,8 +64,58 @@ func (o AugMix) place(p *Plan, id uint64, r Rand) error {
 		}
 		p.tell(map[string]any{"share": float64(own) / mixUnit, "steps": told})
 	}
-	p.pass(Pass{Effect: mixEffect(own, chains, policy{o.Filter, o.Fill})})
+	p.pass(pass)
 	return nil
+}
+
+// args are the numbers of a pass: those of the operation, and the seed.
+func (o AugMix) args(high, low float32) Args {
+	all := float32(0)
+	if o.AllOps {
+		all = 1
+	}
+	fill := float32(int(o.Fill[0])<<16 | int(o.Fill[1])<<8 | int(o.Fill[2]))
+	return Args{float32(o.Severity), float32(o.Width), float32(o.Depth), float32(o.Alpha), all, float32(o.Filter), fill,
+		float32(o.Fill[3]), high, low}
+}
+
+// augMixOf returns the operation with such numbers.
+func augMixOf(a *Args) AugMix {
+	fill := uint32(a[6])
+	return AugMix{Severity: int(a[0]), Width: int(a[1]), Depth: int(a[2]), Alpha: float64(a[3]), AllOps: a[4] != 0, Filter: Filter(a[5]),
+		Fill: [4]uint16{uint16(fill >> 16), uint16(fill >> 8 & 255), uint16(fill & 255), uint16(a[7])}}
+}
+
+// mix draws for an image of a size: the share of the image, those of the chains, and of
+// each chain how many changes it has, and of each change which, its magnitude and its
+// sign.
+func (a *Args) mix(is Size) (own int, chains []mixedChain) {
+	o := augMixOf(a)
+	draws := Sequence{Rand: newNoise(a[8], a[9])}
+	share, shares := draws.Beta(o.Alpha), draws.dirichlet(o.Alpha, o.Width)
+	list := augMixChanges[:]
+	if !o.AllOps {
+		list = augMixChanges[:9]
+	}
+	chains = make([]mixedChain, o.Width)
+	for i := range chains {
+		depth := o.Depth
+		if depth == 0 {
+			depth = 1 + below(draws.Next(), 3)
+		}
+		for range depth {
+			c := list[below(draws.Next(), len(list))]
+			magnitude, negative := below(draws.Next(), o.Severity), draws.Next() < 0.5
+			by := augMixSpace.amount(c, magnitude, 9, c.signed() && negative, is)
+			chains[i].changes = append(chains[i].changes, amount{c, by})
+		}
+	}
+	return mixWeights(chains, share, shares), chains
+}
+
+// Float64 implements [Rand]: noise of which each draw is a word.
+func (n noise) Float64(_ uint64, draw uint32) float64 {
+	return float64(n.word(uint64(draw))>>11) / (1 << 53)
 }
 
 // amount is a change and its strength.
@@ -115,20 +144,24 @@ func mixWeights(chains []mixedChain, share float64, shares []float64) (own int) 
 	return own
 }
 
-// mixEffect mixes an image with those that chains make of it. It belongs to one plan: the
-// numbers of a pass are too few for it.
-func mixEffect(own int, chains []mixedChain, how policy) *Effect {
-	return &Effect{
-		Name:  "augmix",
-		Reach: func(*Args) int { return Everywhere },
-		Fixed: true,
-		Extra: func(*Args) int { return 4*3 + 5*4 }, // the sum; the image twice, and what stages of a chain take
-		Check: checkBytes("augmix", nil),
-		Apply: func(_ *Args, p Pixels) Pixels {
-			mixChains(p, own, chains, how)
-			return p
-		},
-	}
+// augMix has the arguments of the operation and a seed as its numbers.
+var augMix = Effect{
+	Name:  "augmix",
+	Reach: func(*Args) int { return Everywhere },
+	Fixed: true,
+	Extra: func(*Args) int { return 4*3 + 5*4 }, // the sum; the image twice, and stages of a chain
+	Check: checkBytes("augmix", func(a *Args) error {
+		if !(a[8] >= 0 && a[8] < 1<<24 && a[9] >= 0 && a[9] < 1<<24) {
+			return fmt.Errorf("%w: augmix with the seed %v, %v", ErrGeometry, a[8], a[9])
+		}
+		return augMixOf(a).Check()
+	}),
+	Apply: func(a *Args, p Pixels) Pixels {
+		o := augMixOf(a)
+		own, chains := a.mix(Size{p.Height, p.Width})
+		mixChains(p, own, chains, policy{o.Filter, o.Fill})
+		return p
+	},
 }
 
 // mixScratch is memory of one image after the other.
