@@ -82,8 +82,8 @@ func (o AugMix) args(high, low float32) Args {
 // augMixOf returns the operation with such numbers.
 func augMixOf(a *Args) AugMix {
 	fill := uint32(a[6])
-	return AugMix{Severity: int(a[0]), Width: int(a[1]), Depth: int(a[2]), Alpha: float64(a[3]), AllOps: a[4] != 0, Filter: Filter(a[5]),
-		Fill: [4]uint16{uint16(fill >> 16), uint16(fill >> 8 & 255), uint16(fill & 255), uint16(a[7])}}
+	return AugMix{Severity: int(a[0]), Width: int(a[1]), Depth: int(a[2]), Alpha: float64(a[3]), AllOps: a[4] != 0,
+		Filter: Filter(a[5]), Fill: [4]uint16{uint16(fill >> 16), uint16(fill >> 8 & 255), uint16(fill & 255), uint16(a[7])}}
 }
 
 // mix draws for an image of a size: the share of the image, those of the chains, and of
