@@ -35,6 +35,9 @@ def mixed(args, pixels):
             by /= 255 if name == "solarize" else 1
             name = "".join(part.capitalize() for part in name.split("_")).replace("Autocontrast", "AutoContrast")
             assert name in policy._AUGMENTATION_SPACE
+            if name == "Posterize" and by < 1:  # of torchvision's own table, and Pillow 13 refuses it
+                out = Image.new(out.mode, out.size)
+                continue
             out = policy._apply_image_or_video_transform(out, name, by, interpolation=v2.InterpolationMode.NEAREST, fill={Image.Image: 0})
         total = total + float(weight) * np.asarray(out, np.float64)
     return [width, height, channels], total.clip(0, 255).astype(np.uint8).tobytes()
