@@ -71,7 +71,7 @@ func TestWholeBatchesOfOtherFields(t *testing.T) {
 		"is 0: must be from 1 to 1000000":                         &opimage.Mosaic{Image: "image", Group: new(int)},
 		"must be \"NHWC\" or \"NCHW\"":                            &opimage.Mosaic{Image: "image", Layout: "CHW"},
 		"is 1.5: must be from 0 to 1":                             &opimage.Mosaic{Image: "image", MinVisibility: new(1.5)},
-		"is \"mask\", which is uint8 [?, 8, 6]: must be floa":     &opimage.CopyPaste{Image: "image", Mask: "mask", PaddedBoxes: no},
+		"is \"mask\", which is uint8 [?, 8, 6]":                   &opimage.CopyPaste{Image: "image", Mask: "mask", PaddedBoxes: no},
 	} {
 		if _, err := args.CheckRows(batched(wide)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
