@@ -48,8 +48,8 @@ def test_a_package_is_shown_as_go_doc_shows_it() -> None:
     page = hooks.content_of(hooks.ROOT / "order/doc.go")
     assert '# package order\n\n`import "github.com/headrace/headrace/order"`' in page
     assert "func Permute(" in page
-    with pytest.raises(PluginError, match=r"go doc -all \./docs"):
-        hooks.package(hooks.DOCS)
+    with pytest.raises(PluginError, match=r"go doc -all \./docs/guide"):
+        hooks.package(hooks.DOCS / "guide")
 
 
 def test_commands_that_were_not_written(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
