@@ -33,9 +33,13 @@ error.`,
 		Example: `  headrace preview recipe.yaml -o sheet.png
   headrace preview recipe.yaml -o sheet.webp -n 60 --columns 10 --tile 128
   headrace preview recipe.yaml -o again.png --epoch 1    # other crops
+  headrace preview recipe.yaml -o steps.png --each-step  # what each step does
   headrace preview recipe.yaml -o val.jpg --set root=data/val`,
 		Args: oneRecipe,
 		RunE: func(c *cobra.Command, args []string) error {
+			if p.eachStep && !c.Flags().Changed("samples") {
+				p.samples = 4
+			}
 			return p.run(c.Context(), options, args[0], c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
@@ -44,8 +48,10 @@ error.`,
 	f.IntVarP(&p.samples, "samples", "n", p.samples, "number of samples")
 	f.IntVar(&p.epoch, "epoch", 0, "epoch to look at, from 0")
 	f.IntVar(&p.columns, "columns", 0, "tiles side by side (default: enough for a wide sheet)")
+	f.BoolVar(&p.eachStep, "each-step", false, "draw a row for each sample, with its image after each step (default: 4 samples)")
 	f.IntVar(&p.tile, "tile", 0, "longest side of a tile in `pixels` (default: that of the images, between 128 and 256)")
 	c.MarkFlagRequired("output")
+	c.MarkFlagsMutuallyExclusive("columns", "each-step") // a column for each step
 	options = recipeFlags(c, "epochs", "prefetch", "on-error", "max-errors", "order")
 	return c
 }
@@ -55,6 +61,7 @@ type previewOptions struct {
 	out                    string
 	samples, columns, tile int
 	epoch                  int
+	eachStep               bool
 }
 
 func (p *previewOptions) check() error {
@@ -98,7 +105,11 @@ func (p *previewOptions) run(ctx context.Context, options *recipeOptions, path s
 		return err
 	}
 
-	drawn, err := preview.Draw(ctx, preview.Request{
+	draw := preview.Draw
+	if p.eachStep {
+		draw = preview.DrawEachStep
+	}
+	drawn, err := draw(ctx, preview.Request{
 		Recipe: f.Recipe, Title: f.Name, Config: config, Samples: p.samples, Epoch: p.epoch, Columns: p.columns, Tile: p.tile,
 	})
 	if mistake := (*preview.Mistake)(nil); errors.As(err, &mistake) {

@@ -57,3 +57,39 @@ func TestSheets(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Of each sample there is a tile after each step that changes pixels. The last column is
+// the sheet of the whole recipe.
+func TestSheetsOfEachStep(t *testing.T) {
+	root := phototest.Folder(t, 8)
+	phototest.Spoil(t, root, "003.jpg")
+	parse := func(steps string) recipe.Recipe {
+		r, err := recipe.Parse([]byte(`{"headrace":1,"seed":5,"steps":[{"files":{"pattern":"` + root + `","root":"/","label":"parent"}},"shuffle",
+			` + steps + `{"batch":{"size":3}}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	r := parse(`"decode_image",{"random_resized_crop":{"size":16}},{"color_jitter":{"brightness":0.9}},"random_flip",
+		{"normalize":{"mean":0.5,"std":0.5}},{"layout":{"layout":"NCHW"}},`)
+	request := preview.Request{Recipe: r, Title: "steps", Samples: 3, Tile: 20}
+	p, err := preview.DrawEachStep(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := preview.Draw(t.Context(), request)
+	if err != nil || len(p.Samples) != 3 || p.Of != 8 || p.Picture.Width < 4*20 {
+		t.Fatalf("%v: %+v", err, p.Samples)
+	}
+	for i, s := range p.Samples {
+		if s.Key != whole.Samples[i].Key || s.Error != whole.Samples[i].Error {
+			t.Errorf("%+v, want %+v", s, whole.Samples[i])
+		}
+	}
+
+	_, err = preview.DrawEachStep(t.Context(), preview.Request{Recipe: parse(`{"drop":{"fields":["bytes"]}},`), Samples: 1})
+	if bad := (*preview.Mistake)(nil); !errors.As(err, &bad) || !strings.Contains(err.Error(), "none of its steps makes an image") {
+		t.Error(err)
+	}
+}

@@ -53,25 +53,11 @@ type Sample struct {
 
 // Draw runs the recipe until there are enough samples, and draws them.
 func Draw(ctx context.Context, r Request) (*Preview, error) {
-	rows, err := Open(ctx, r.Recipe, r.Config, r.Options, r.Samples, func(s headrace.Lost) sheet.Tile {
-		return sheet.Tile{Key: s.Key, Error: s.Stage + ": " + Reason(s.Err)}
-	})
+	tiles, pictures, of, err := r.tiles(ctx, r.Recipe)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Loader.Close()
-
-	info := rows.Loader.Info()
-	pictures, err := newPictures(rows.Loader.Recipe(), info)
-	if err != nil {
-		return nil, err
-	}
-	tiles, err := rows.Take(ctx, r.Epoch, pictures.tile)
-	if err != nil {
-		return nil, err
-	}
-
-	p := &Preview{Of: info.SamplesPerEpoch}
+	p := &Preview{Of: of}
 	for _, t := range tiles {
 		p.Samples = append(p.Samples, Sample{t.Key, t.Label, t.Error})
 	}
@@ -88,6 +74,22 @@ func Draw(ctx context.Context, r Request) (*Preview, error) {
 		return nil, &Mistake{err}
 	}
 	return p, nil
+}
+
+// tiles runs a recipe.
+func (r Request) tiles(ctx context.Context, of recipe.Recipe) (tiles []sheet.Tile, shown *pictures, samples int64, err error) {
+	rows, err := Open(ctx, of, r.Config, r.Options, r.Samples, func(s headrace.Lost) sheet.Tile {
+		return sheet.Tile{Key: s.Key, Error: s.Stage + ": " + Reason(s.Err)}
+	})
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	defer rows.Loader.Close()
+	info := rows.Loader.Info()
+	if shown, err = newPictures(rows.Loader.Recipe(), info); err == nil {
+		tiles, err = rows.Take(ctx, r.Epoch, shown.tile)
+	}
+	return tiles, shown, info.SamplesPerEpoch, err
 }
 
 // commonFolder is what all keys begin with, up to a slash; empty where that is not
