@@ -417,3 +417,29 @@ def test_dead_letters_of_a_chain_name_the_sample_and_the_step(tmp_path, where, o
     for n, line in zip((4, 9, 14, 19), told):
         assert line["stage"] == ("source+" if where == "process" else "") + "map+map_2+batch"
         assert line["error"].startswith(f"map: not_every_fifth ({line_of}): ValueError: {n} is bad")
+
+
+class Remembers:
+    """Tells what its last sample was, of which it keeps the dict that it was given."""
+
+    def __init__(self):
+        self.last = {"n": -1}
+
+    def __call__(self, sample):
+        sample["last"] = self.last["n"]
+        self.last = sample
+        return sample
+
+
+def hundredfold(sample):
+    sample["n"] *= 100
+    return sample
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+@pytest.mark.parametrize("count", [12, 3000])  # one by one, and several at a time
+def test_a_dict_that_a_function_keeps_is_not_the_next_ones(fuse, count):
+    pipeline = numbers(count).map(Remembers, workers=1).map(hundredfold, workers=1)
+    with pipeline.batch(4).loader(epochs=1, fuse=fuse) as loader:
+        got = [(int(r["n"]), int(r["last"])) for r in rows(loader)]
+    assert got == [(100 * n, n - 1) for n in range(count)]

@@ -63,7 +63,7 @@ def epoch(paths: list[str], context: str) -> tuple[np.ndarray, set[int], set[int
     return torch.cat(images).numpy(), set(torch.cat(pids).tolist()), set(torch.cat(engines).tolist())
 
 
-@pytest.mark.parametrize(("context", "begun"), [("fork", False), ("fork", True), ("spawn", True)])
+@pytest.mark.parametrize(("context", "begun"), some([("fork", False), ("fork", True), ("spawn", True)], 2))
 def test_workers_of_a_dataloader_have_engines_of_their_own(photos, context, begun):
     paths = files_of(photos)[:16]
     if begun:  # the trainer has used its own before

@@ -225,7 +225,7 @@ class Link:
         def take(state: Sample, result: Any) -> Sample:
             if type(result) is not dict or (names is not None and result.keys() != names) or BARE in result:
                 return whole(state, result)
-            sample = result if result is state else result.copy()
+            sample = result.copy()  # the function may keep its own
             for name, check in checks:
                 check(sample[name])
             if not last and len(sample) > 1:
