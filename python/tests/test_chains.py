@@ -420,19 +420,20 @@ def test_dead_letters_of_a_chain_name_the_sample_and_the_step(tmp_path, where, o
 
 
 class Remembers:
-    """Tells what its last sample was, of which it keeps the dict that it was given."""
+    """Keeps the dict that it was given, and looks next time whether it is as it was."""
 
     def __init__(self):
-        self.last = {"n": -1}
+        self.last = {"n": 0, "same": 0}
 
     def __call__(self, sample):
-        sample["last"] = self.last["n"]
+        sample["same"] = int(sample["n"])
+        sample["is"] = self.last["n"] == self.last["same"]
         self.last = sample
         return sample
 
 
 def hundredfold(sample):
-    sample["n"] *= 100
+    sample["n"] = sample["n"] * 100 + 1
     return sample
 
 
@@ -441,5 +442,6 @@ def hundredfold(sample):
 def test_a_dict_that_a_function_keeps_is_not_the_next_ones(fuse, count):
     pipeline = numbers(count).map(Remembers, workers=1).map(hundredfold, workers=1)
     with pipeline.batch(4).loader(epochs=1, fuse=fuse) as loader:
-        got = [(int(r["n"]), int(r["last"])) for r in rows(loader)]
-    assert got == [(100 * n, n - 1) for n in range(count)]
+        got = rows(loader)
+    assert [int(r["n"]) for r in got] == [100 * n + 1 for n in range(count)]
+    assert all(r["is"] for r in got)
