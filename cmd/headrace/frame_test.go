@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
@@ -194,6 +195,9 @@ steps:
 	if c.Name() == "replay" || c.Name() == "inspect" {
 		saveExampleStates(t, folder)
 	}
+	if c.Name() == "top" || !c.HasParent() {
+		runLoader(t, folder)
+	}
 	for line := range strings.Lines(c.Example) {
 		line = strings.TrimSpace(strings.ReplaceAll(line, "/data/", "data/"))
 		if line, _, _ = strings.Cut(line, " | jq"); !strings.HasPrefix(line, "headrace ") {
@@ -205,6 +209,26 @@ steps:
 			t.Errorf("%s: %v\n%s", line, err, out)
 		}
 	}
+}
+
+// runLoader runs a loader called train, which headrace top sees, until the test ends.
+func runLoader(t *testing.T, folder string) {
+	t.Helper()
+	c := exec.Command("headrace", "run", "train.yaml", "--page", "--epochs", "1000000000", "--quiet")
+	c.Dir = folder
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Process.Kill(); c.Wait() })
+	var out []byte
+	for range 100 {
+		var err error
+		if out, err = exec.Command("headrace", "top", "train", "--once").CombinedOutput(); err == nil {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatalf("headrace top does not see it: %s", out)
 }
 
 // writeShard writes a tar file with one sample.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -53,6 +54,9 @@ func (o *pageOptions) parse() error {
 // show shows a run until the returned function is called.
 func (o *pageOptions) show(recipe, name string, l *headrace.Loader, w *walk, say io.Writer) (stop func()) {
 	info := l.Info()
+	if file := filepath.Base(recipe); name == "" && file != "-" {
+		name = strings.TrimSuffix(file, filepath.Ext(file))
+	}
 	shown := live.Watch(live.Loader{
 		Name: name, Program: "headrace run " + filepath.Base(recipe), PID: os.Getpid(), Stats: l.Stats,
 		Batches: info.BatchesPerEpoch, Epochs: &w.epochs,
