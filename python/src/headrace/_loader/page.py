@@ -8,16 +8,12 @@ from ..errors import RecipeError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from .run import Run
 
 
-def say(opened: dict[str, Any]) -> None:
+def say(address: str) -> None:
     """Print the address of a page that a loader was opened with."""
-    address = opened.get("page")
-    if address:
-        say_line("page", f"the page of this loader: {address}")
+    say_line("page", f"the page of this loader: {address}")
 
 
 def address(run: Run, port: int | None) -> str:

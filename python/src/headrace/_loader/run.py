@@ -15,7 +15,6 @@ from ..errors import ForkedLoader, HeadraceError, RecipeError
 from .clock import Clock
 from .frontier import Frontier, Identity
 from .lost import Errors
-from .page import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +43,6 @@ class Run:
             if here is not None:
                 here.close()
             raise
-        say(self.opened)
         self.session: Session | None = session
         self.agreement: Agreement | None = None  # None: the ranks have as many batches anyway
         if peers is not None and self.opened.get("agree"):
@@ -159,7 +157,7 @@ class Run:
         serial_until = self.recovery.serial_until()
         connection = manager.connect(alone=serial_until is not None)
         session = Session(connection, self.request, state=record, serial_until=serial_until, idle=self.idle)
-        say(self.open(session))
+        self.open(session)
         self.session = session
         self.clock.reset()
         self.adrift = False
@@ -170,9 +168,9 @@ class Run:
             pass  # the next batch will tell
 
     def open(self, session: Session) -> dict[str, Any]:
-        """Wait until the engine has opened a session."""
+        """Wait until the engine has opened a session, and print the address of its page if it has one."""
         try:
-            return session.opened()
+            opened = session.opened()
         except Gone:
             death = session.death()
             session.drop()
@@ -185,6 +183,11 @@ class Run:
         except BaseException:
             session.drop()
             raise
+        if opened.get("page"):
+            from .page import say
+
+            say(opened["page"])
+        return opened
 
     def recover(self, session: Session) -> None:
         """After the engine's death: continue from the same place, or raise EngineDied."""
