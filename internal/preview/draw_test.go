@@ -64,8 +64,8 @@ func TestSheetsOfEachStep(t *testing.T) {
 	root := phototest.Folder(t, 8)
 	phototest.Spoil(t, root, "003.jpg")
 	parse := func(steps string) recipe.Recipe {
-		r, err := recipe.Parse([]byte(`{"headrace":1,"seed":5,"steps":[{"files":{"pattern":"` + root + `","root":"/","label":"parent"}},"shuffle",
-			` + steps + `{"batch":{"size":3}}]}`))
+		r, err := recipe.Parse([]byte(`{"headrace":1,"seed":5,"steps":[
+			{"files":{"pattern":"` + root + `","root":"/","label":"parent"}},"shuffle",` + steps + `{"batch":{"size":3}}]}`))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -47,7 +47,8 @@ func DrawEachStep(ctx context.Context, r Request) (*Preview, error) {
 			tiles = append(tiles, one)
 		}
 	}
-	if p.Picture, err = (sheet.Sheet{Title: r.Title, Notes: r.notes(p, last), Tiles: tiles, Columns: len(stages), Size: r.Tile}).Draw(); err != nil {
+	drawn := sheet.Sheet{Title: r.Title, Notes: r.notes(p, last), Tiles: tiles, Columns: len(stages), Size: r.Tile}
+	if p.Picture, err = drawn.Draw(); err != nil {
 		return nil, &Mistake{err}
 	}
 	return p, nil
