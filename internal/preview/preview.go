@@ -126,7 +126,7 @@ func newPictures(r recipe.Recipe, info headrace.Info) (*pictures, error) {
 		return nil, err
 	}
 	p := &pictures{classes: info.Classes}
-	i := slices.IndexFunc(schema, func(f sample.Field) bool { return strings.Contains(f.Type.Axes, "C") })
+	i := slices.IndexFunc(schema, isImage)
 	if i < 0 {
 		i = slices.IndexFunc(schema, func(f sample.Field) bool { return f.Type.Axes != "" })
 	}

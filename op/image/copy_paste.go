@@ -97,15 +97,8 @@ func (p *copying) Run(_ context.Context, it *record.Record, t *core.Tool) error 
 	}
 	to, toMasks := p.env.Copied(v, images.Data), p.env.Copied(v, masks.Data) // others may have the same memory
 	size, maskSize := p.images.size(), len(masks.Data)/max(rows, 1)
-	group := argument.OrElse(p.args.Group, max(rows, 1))
 
-	for from := 0; from < rows; from += group {
-		until := min(from+group, rows)
-		chance := t.Chance
-		if from > 0 {
-			chance = p.env.RandomKey(it.Row(from))
-		}
-		draws := media.Sequence{Rand: chance, ID: p.id}
+	eachGroup(p.env, it, t, p.id, p.args.Group, rows, func(from, until int, draws *media.Sequence) {
 		for i := from; i < until; i++ {
 			before := i - 1
 			if before < from {
@@ -119,30 +112,20 @@ func (p *copying) Run(_ context.Context, it *record.Record, t *core.Tool) error 
 			n := 0
 			// Of one image there is no other.
 			if before != i {
-				n = c.draw(&draws)
+				n = c.draw(draws)
 			}
 			c.paste(n > 0)
 			if p.env.Ledger {
-				p.tell(it, i, n)
+				tellRow(it, p.name, i, map[string]any{"objects": n})
 			}
 		}
-	}
+	})
 	v.Arrays[p.images.at.At] = record.Array{Shape: images.Shape, Data: to}
 	v.Arrays[p.mask.At] = record.Array{Shape: masks.Shape, Data: toMasks}
 	boxes.write(p.env, v, copiesOf)
 	p.env.Settle(it)
 	it.Account()
 	return nil
-}
-
-// tell notes how many objects an image got.
-func (p *copying) tell(it *record.Record, i, objects int) {
-	told := map[string]any{"objects": objects}
-	if i < len(it.Members) {
-		it.Members[i].Drew(p.name, told)
-	} else {
-		it.Drew(p.name, told) // the last row's: rows are no samples
-	}
 }
 
 // Foresee implements [core.Part]: batches are accounted for when they are made.

@@ -169,23 +169,14 @@ func (p *mixer) Run(_ context.Context, it *record.Record, t *core.Tool) error {
 
 	is := v.Arrays[p.images.at.At]
 	to := *v.Borrow(&p.env.Images, len(is.Data)) // another field may have the memory of the images
-	group := rows
-	if p.args.Group != nil {
-		group = *p.args.Group
-	}
 	size := len(is.Data) / max(rows, 1)
-	for from := 0; from < rows; from += group {
-		until := min(from+group, rows)
-		chance := t.Chance
-		if from > 0 {
-			chance = p.env.RandomKey(it.Row(from))
-		}
+	eachGroup(p.env, it, t, p.id, p.args.Group, rows, func(from, until int, draws *media.Sequence) {
 		told := p.mixGroup(to[from*size:until*size], is.Data[from*size:until*size],
-			targets[from*p.classes:until*p.classes], until-from, chance)
+			targets[from*p.classes:until*p.classes], until-from, draws)
 		if p.env.Ledger {
 			p.tell(it, from, until, told)
 		}
-	}
+	})
 	v.Arrays[p.images.at.At] = record.Array{Shape: is.Shape, Data: to}
 	p.env.Settle(it)
 	it.Account()
@@ -204,9 +195,8 @@ func (p *mixer) tell(it *record.Record, from, until int, told map[string]any) {
 }
 
 // mixGroup mixes rows among themselves, and returns its draws.
-func (p *mixer) mixGroup(to, images []byte, targets []float32, rows int, chance order.Key) map[string]any {
+func (p *mixer) mixGroup(to, images []byte, targets []float32, rows int, d *media.Sequence) map[string]any {
 	told := map[string]any{"share": 1.0}
-	d := media.Sequence{Rand: chance, ID: p.id}
 	if rows == 1 || d.Next() >= *p.args.P { // of one there is no partner
 		copy(to, images)
 		return told
@@ -214,7 +204,7 @@ func (p *mixer) mixGroup(to, images []byte, targets []float32, rows int, chance 
 	cut := p.cutmix > 0 && (p.mixup == 0 || d.Next() < 0.5)
 	share := 0.0
 	if cut {
-		share = p.cut(to, images, rows, d.Beta(p.cutmix), &d, told)
+		share = p.cut(to, images, rows, d.Beta(p.cutmix), d, told)
 	} else {
 		w := int(math.RoundToEven(256 * d.Beta(p.mixup)))
 		p.mix(to, images, rows, w)

@@ -85,15 +85,8 @@ func (p *mosaic) Run(_ context.Context, it *record.Record, t *core.Tool) error {
 		return &core.StepError{Step: p.name, Err: err}
 	}
 	to := *v.Borrow(&p.env.Images, len(is.Data)) // another field may have the memory of the images
-	group := argument.OrElse(p.args.Group, max(rows, 1))
 
-	for from := 0; from < rows; from += group {
-		until := min(from+group, rows)
-		chance := t.Chance
-		if from > 0 {
-			chance = p.env.RandomKey(it.Row(from))
-		}
-		draws := media.Sequence{Rand: chance, ID: p.id}
+	eachGroup(p.env, it, t, p.id, p.args.Group, rows, func(from, until int, draws *media.Sequence) {
 		for i := from; i < until; i++ {
 			u, x, y := draws.Next(), int(draws.Next()*float64(p.images.width)), int(draws.Next()*float64(p.images.height))
 			// All of it is its own part: of one image there is no partner.
@@ -103,10 +96,10 @@ func (p *mosaic) Run(_ context.Context, it *record.Record, t *core.Tool) error {
 			partner := func(k int) int { return from + (i-from+mosaicOf*(until-from)-k)%(until-from) }
 			p.put(to[i*size:][:size], is.Data, x, y, i, partner, boxes)
 			if p.env.Ledger {
-				p.tell(it, i, x, y)
+				tellRow(it, p.name, i, map[string]any{"x": x, "y": y}) // where the parts meet
 			}
 		}
-	}
+	})
 	v.Arrays[p.images.at.At] = record.Array{Shape: is.Shape, Data: to}
 	boxes.write(p.env, v, mosaicOf)
 	p.env.Settle(it)
@@ -147,16 +140,6 @@ func (p *mosaic) shown(b media.Bounds, at media.Rect, fromX, fromY int) (media.B
 	}
 	w, h := cut.X1-cut.X0, cut.Y1-cut.Y0
 	return cut, w >= leastSide && h >= leastSide && w*h >= *p.args.MinVisibility*(b.X1-b.X0)*(b.Y1-b.Y0)
-}
-
-// tell notes the place at which the parts of an image meet.
-func (p *mosaic) tell(it *record.Record, i, x, y int) {
-	told := map[string]any{"x": x, "y": y}
-	if i < len(it.Members) {
-		it.Members[i].Drew(p.name, told)
-	} else {
-		it.Drew(p.name, told) // the last row's: rows are no samples
-	}
 }
 
 // Foresee implements [core.Part]: batches are accounted for when they are made.

@@ -432,7 +432,9 @@ def test_samples_of_many_are_replaced(told):
 def test_dead_letters_tell_of_the_run_alone(told, tmp_path):
     """What looks at the first samples loses some of them, too."""
     letters = tmp_path / "letters"
-    with numbers(6).map(told(_0="raise").one).batch(1).loader(epochs=1, on_error="skip", dead_letters=letters) as loader:
+    pipeline = numbers(6).map(told(_0="raise").one).batch(1)
+    with pipeline.loader(epochs=1, on_error="skip", dead_letters=letters, prefetch=0) as loader:
+        assert letters.read_text() == ""  # on demand: the run has not begun
         assert all_n(loader) == [1, 2, 3, 4, 5]
     assert len(letters.read_text().splitlines()) == 1
 
