@@ -270,6 +270,7 @@ var arrows = []arrow{
 	{"wire/wiretest", "golang.org/x/sys", "socketpair"},
 	{"internal/recipetest", "op", "recipes for tests, of all operations that there are"},
 	{"internal/recipetest", "op/image", "some arguments have rules of their own"},
+	{"internal/recipetest", "op/sound", "so have some of sounds"},
 	{"internal/recipetest", "recipe", "what they are made of"},
 	{"internal/recipetest", "sample", "steps fit a schema"},
 	{"internal/recipetest", "shard", "fields have a value for null"},

@@ -13,6 +13,7 @@ import (
 	"github.com/headrace/headrace/op/flow"
 	"github.com/headrace/headrace/op/image"
 	"github.com/headrace/headrace/op/input"
+	"github.com/headrace/headrace/op/sound"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
 	"github.com/headrace/headrace/shard"
@@ -266,6 +267,10 @@ func (d drawer) known(t *rapid.T, typ reflect.Type, steps int) any {
 		return image.Corners(several(4, func() [2]float64 { return [2]float64{60 * number(), 60 * number()} }))
 	case image.Range:
 		return image.Range(d.numbers(t, some(1, 2)))
+	case image.WholeRange:
+		return image.WholeRange(several(some(1, 2), whole))
+	case sound.Range:
+		return sound.Range(d.numbers(t, some(1, 2)))
 	case recipe.Until:
 		return rapid.SampledFrom([]recipe.Until{"longest", "shortest", recipe.UntilSamples(int64(whole()))}).Draw(t, "until")
 	case *recipe.MaxErrors:
