@@ -257,6 +257,11 @@ func (d drawer) known(t *rapid.T, typ reflect.Type, steps int) any {
 		return &image.Padding{Left: whole(), Top: whole(), Right: whole(), Bottom: whole()}
 	case image.Fill:
 		return image.Fill(several(some(1, 3, 4), whole))
+	case image.Paint:
+		if rapid.Bool().Draw(t, "random") {
+			return image.Paint{Random: true}
+		}
+		return image.Paint{Fill: image.Fill(several(some(1, 3, 4), whole))}
 	case image.Degrees:
 		return image.Degrees(d.numbers(t, some(1, 2)))
 	case image.Pair:
@@ -264,7 +269,8 @@ func (d drawer) known(t *rapid.T, typ reflect.Type, steps int) any {
 	case image.Shear:
 		return image.Shear(d.numbers(t, some(1, 2, 4)))
 	case image.Corners:
-		return image.Corners(several(4, func() [2]float64 { return [2]float64{60 * number(), 60 * number()} }))
+		place := func() float64 { return 60 * min(max(number(), -1e9), 1e9) } // finite
+		return image.Corners(several(4, func() [2]float64 { return [2]float64{place(), place()} }))
 	case image.Range:
 		return image.Range(d.numbers(t, some(1, 2)))
 	case image.WholeRange:
