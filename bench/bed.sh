@@ -12,7 +12,7 @@ contestant() {
 	[ -x "$folder/bin/python" ] && return
 	say "installing $*"
 	"$VENV/bin/uv" venv -q --python "$PYTHON" "$folder"
-	"$VENV/bin/uv" pip install -q --python "$folder/bin/python" "$@"
+	"$VENV/bin/uv" pip install -q --compile-bytecode --python "$folder/bin/python" "$@"
 }
 
 mkdir -p "$BED" build/bench

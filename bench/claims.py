@@ -249,7 +249,8 @@ class server:
 def run_once(case: Case, bed: Bed, port: str, patience: float) -> dict:
     wait_for_quiet(patience)
     before, mine = machine_cpu(), children_cpu()
-    environment = os.environ | {
+    # As after a first run, modules are not compiled again.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"} | {
         "STARTED": repr(time.time()),
         "PORT": port,
         "PYTHONPATH": str(ROOT / "python/src"),
