@@ -413,7 +413,7 @@ class EpochsExhausted(HeadraceError, RuntimeError):
 
 
 class RankFailed(HeadraceError, RuntimeError):
-    """Another rank failed, ended or is at another place, while ranks agree through `torch.distributed` on how many batches they have."""
+    """Another rank failed, ended or is at another place, while ranks agree on how many batches they have, or tell their statistics."""
 
 
 class EpochTooShort(HeadraceError):
