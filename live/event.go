@@ -25,7 +25,9 @@ type line struct {
 	Ranks   int     `json:"ranks"`
 	Samples float64 `json:"samples"`
 	Share   float64 `json:"share"`
-	Limits  string  `json:"limits"` // the stage that limits; empty: none, or the loop
+	Main    float64 `json:"main,omitempty"` // the share of steps with where="main"
+	Late    bool    `json:"late,omitempty"` // other ranks wait for it
+	Limits  string  `json:"limits"`         // the stage that limits; empty: none, or the loop
 	Stalled bool    `json:"stalled,omitempty"`
 }
 
@@ -41,13 +43,14 @@ func eventOf(all []*Moment, id string) []byte {
 			e.Now = &copied
 		}
 	}
-	for _, m := range all {
+	late := Late(all)
+	for i, m := range all {
 		if len(e.Loaders) == mostLines && m.ID != e.Now.ID {
 			e.Unshown++
 			continue
 		}
 		l := line{ID: m.ID, Name: m.Name, Program: cut(m.Program, 40), PID: m.PID, Rank: m.Rank, Ranks: m.Ranks,
-			Samples: m.Loop.Samples, Share: m.Loop.Share, Stalled: m.Stalled != ""}
+			Samples: m.Loop.Samples, Share: m.Loop.Share, Main: m.Loop.MainShare, Late: late[i], Stalled: m.Stalled != ""}
 		if m.Limits >= 0 && m.Limits < len(m.Stages) {
 			l.Limits = cut(m.Stages[m.Limits].Name, 40)
 		}

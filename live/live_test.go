@@ -237,6 +237,28 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// TestStepsOfTheLoopAreApart: time in steps with where="main" is no wait. The loop limits
+// if it is most of what keeps batches from the loop.
+func TestStepsOfTheLoopAreApart(t *testing.T) {
+	w := &Watched{began: time.Now(), loader: Loader{Stats: func() stats.Snapshot {
+		s := numbers(10) // of 10 s with 100 batches, 7.5 s before they came
+		s.Main = 6 * time.Second
+		return s
+	}}}
+	w.sample(time.Now())
+	got := w.now.Loop
+	if got.Share != 0.15 || got.MainShare != 0.6 || got.Wait != 0.015 || got.Main != 0.06 || got.Step != 0.025 {
+		t.Errorf("%+v", got)
+	}
+	if w.now.Limits != loopLimits || !strings.Contains(w.now.Sentence, `in the steps with where="main"`) {
+		t.Errorf("%d limits: %s", w.now.Limits, w.now.Sentence)
+	}
+	var e struct{ Loaders []map[string]any }
+	if err := json.Unmarshal(eventOf([]*Moment{w.now}, ""), &e); err != nil || e.Loaders[0]["main"] != 0.6 {
+		t.Errorf("%v, %v", e, err)
+	}
+}
+
 // TestAMomentIsOfTheLastSeconds, and of more if the loop is slow.
 func TestAMomentIsOfTheLastSeconds(t *testing.T) {
 	begin := time.Now()

@@ -41,13 +41,16 @@ type Moment struct {
 	Notes    []Note    `json:"notes"`    // likewise
 }
 
-// Loop has the rates and waits of the training loop.
+// Loop has the rates and waits of the training loop. The steps with where="main", which
+// the program calls itself, are neither waits nor its step.
 type Loop struct {
-	Samples float64 `json:"samples"` // a second
-	Batches float64 `json:"batches"` // a second
-	Share   float64 `json:"share"`   // of its time in which it waited
-	Wait    float64 `json:"wait"`    // seconds for each batch
-	Step    float64 `json:"step"`    // seconds between a batch and the next request
+	Samples   float64 `json:"samples"`              // a second
+	Batches   float64 `json:"batches"`              // a second
+	Share     float64 `json:"share"`                // of its time in which it waited
+	MainShare float64 `json:"main_share,omitempty"` // of its time, in steps with where="main"
+	Wait      float64 `json:"wait"`                 // seconds for each batch
+	Main      float64 `json:"main,omitempty"`       // seconds for each batch in those steps
+	Step      float64 `json:"step"`                 // seconds between a batch and the next request
 }
 
 // Stage is a stage with the queue after it.
@@ -115,7 +118,7 @@ func (w *Watched) sample(now time.Time) {
 	w.keep(reading{now, s, w.progress})
 	since, from := w.since()
 	m := w.momentOf(now, since, from)
-	w.history.add(now, w.progress.Samples, loopTimes{s.Loop, s.Waited}, w.limitNumber(m))
+	w.history.add(now, w.progress.Samples, loopTimes{s.Loop, s.Waited - s.Main}, w.limitNumber(m))
 	if changed, text := w.limit.see(m); changed {
 		w.note("limit", text)
 		m.Notes = slices.Clone(w.notes)
@@ -192,11 +195,15 @@ func (w *Watched) momentOf(now time.Time, s stats.Snapshot, from reading) *Momen
 
 func loopOf(s stats.Snapshot, now, before Progress, seconds float64) Loop {
 	l := Loop{Samples: perSecond(now.Samples-before.Samples, seconds), Batches: perSecond(now.Given-before.Given, seconds)}
+	main := min(s.Main, s.Waited)
+	wait := s.Waited - main
 	if s.Loop > 0 {
-		l.Share = brief(min(1, s.Waited.Seconds()/s.Loop.Seconds()))
+		l.Share = brief(min(1, wait.Seconds()/s.Loop.Seconds()))
+		l.MainShare = brief(min(1-l.Share, main.Seconds()/s.Loop.Seconds()))
 	}
 	if s.Yielded > 0 {
-		l.Wait = brief(s.Waited.Seconds() / float64(s.Yielded))
+		l.Wait = brief(wait.Seconds() / float64(s.Yielded))
+		l.Main = brief(main.Seconds() / float64(s.Yielded))
 		l.Step = brief(max(0, s.Loop-s.Waited).Seconds() / float64(s.Yielded))
 	}
 	return l
@@ -247,9 +254,14 @@ func stagesOf(s, whole stats.Snapshot) (all []Stage, limits int) {
 	return all, limits
 }
 
-// loopLimitsIn reports whether the loop itself is what limits, as the sentence says it.
+// loopLimitsIn reports whether the loop limits, as the sentence says it: by its steps, or
+// by those with where="main", which are among its waits there.
 func loopLimitsIn(s stats.Snapshot) bool {
-	return s.Yielded > 1 && s.Loop > 0 && float64(s.Waited-s.Handed) < 0.1*float64(s.Loop) && stats.Limits(s) == ""
+	if s.Yielded <= 1 || s.Loop <= 0 || stats.Limits(s) != "" {
+		return false
+	}
+	wait := s.Waited - s.Handed
+	return float64(wait) < 0.1*float64(s.Loop) || s.Main > wait/2
 }
 
 func memoryOf(m stats.Memory) Memory {

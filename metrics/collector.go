@@ -114,8 +114,9 @@ func (to sink) set(s *Series, value float64, labels ...string) {
 func (to sink) loop(s stats.Snapshot) {
 	to.set(info, 1, version.Version, s.Decoder)
 	to.set(batches, float64(s.Yielded))
-	to.set(loop, s.Waited.Seconds(), "wait")
-	to.set(loop, max(0, s.Loop-s.Waited).Seconds(), "step")
+	waited := s.Waited - s.Main // functions of the client's own are work of its loop
+	to.set(loop, waited.Seconds(), "wait")
+	to.set(loop, max(0, s.Loop-waited).Seconds(), "step")
 	to.set(start, s.Start.Seconds())
 
 	made, stands := 0.0, 0.0

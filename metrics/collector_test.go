@@ -37,7 +37,8 @@ func whole() stats.Snapshot {
 			{Name: "workers", PID: 2, User: time.Second, Resident: &bytes}, {Name: "workers", PID: 3, System: time.Second},
 		}},
 	}
-	s.Yielded, s.Start, s.Loop, s.Waited, s.Elapsed = 10, time.Second, 10*time.Second, 4*time.Second, 11*time.Second
+	s.Yielded, s.Start, s.Loop, s.Elapsed = 10, time.Second, 10*time.Second, 11*time.Second
+	s.Waited, s.Main = 5*time.Second, time.Second // of which the loop's own functions are no wait
 	s.Stages = []pipe.StageStats{
 		{Name: "files", Workers: 1, In: 100, Out: 100},
 		pipe.StageStats{

@@ -13,25 +13,28 @@ type loopClock struct {
 	mu      sync.Mutex
 	began   time.Time     // when the first batch was taken; its zero value: none was
 	start   time.Duration // the wait for that one
-	waited  time.Duration // all other waits that the client has told
+	waited  time.Duration // all other waits that the client has told, without main
+	main    time.Duration // what its own functions of batches took, as it has told
 	asked   time.Time     // when it began to wait; its zero value: it does not
 	pending time.Duration // of a wait that has ended, and that it has not told yet
 	batches int64         // taken
 
-	shownWait, shownStep time.Duration // which never fall
+	shownWait, shownMain, shownStep time.Duration // which never fall
 }
 
-// next counts the batches and waits of a NEXT frame.
-func (c *loopClock) next(waited time.Duration, batches uint32) {
+// next counts the batches of a NEXT frame, the waits, and the time that the client's own
+// functions took.
+func (c *loopClock) next(waited, main time.Duration, batches uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.began.IsZero() {
-		c.start += waited
+		c.start += waited + main
 		if batches > 0 {
 			c.began = time.Now()
 		}
 	} else {
 		c.waited += waited
+		c.main += main
 	}
 	c.batches += int64(batches)
 	c.asked, c.pending = time.Time{}, 0
@@ -68,7 +71,8 @@ func (c *loopClock) put(s *stats.Snapshot) {
 		return
 	}
 	ran := time.Since(c.began)
-	c.shownWait = max(c.shownWait, min(ran, c.waited+pending))
-	c.shownStep = max(c.shownStep, ran-c.shownWait)
-	s.Loop, s.Waited = c.shownWait+c.shownStep, c.shownWait
+	c.shownMain = max(c.shownMain, min(ran, c.main))
+	c.shownWait = max(c.shownWait, min(ran-c.shownMain, c.waited+pending))
+	c.shownStep = max(c.shownStep, ran-c.shownMain-c.shownWait)
+	s.Loop, s.Waited, s.Main = c.shownWait+c.shownMain+c.shownStep, c.shownWait+c.shownMain, c.shownMain
 }

@@ -260,8 +260,10 @@ func (s *session) handleNext(f wire.Frame) error {
 		return err
 	}
 	s.traceWait()
-	s.loop.next(time.Duration(s.next.Waited)*time.Microsecond, s.next.Taken)
-	s.published.waited(s.next.Waited, s.next.Taken, s.shown.waited)
+	main := min(s.next.Main, s.next.Waited)
+	waited := s.next.Waited - main
+	s.loop.next(time.Duration(waited)*time.Microsecond, time.Duration(main)*time.Microsecond, s.next.Taken)
+	s.published.waited(waited, s.next.Taken, s.shown.waited)
 	if s.next.Waiting {
 		s.pump.waits(func() {
 			s.loader.SetWaiting(true)

@@ -81,18 +81,18 @@ func TestLoopClock(t *testing.T) {
 		return s
 	}
 	const pause = 20 * time.Millisecond
-	c.next(0, 0)
+	c.next(0, 0, 0)
 	c.waits()
 	time.Sleep(pause)
 	if s := at(); s.Start < pause || s.Loop != 0 || s.Waited != 0 || s.Handed != 0 {
 		t.Errorf("before the first batch: %v, %v, %v", s.Start, s.Loop, s.Waited)
 	}
-	c.next(pause, 1)
+	c.next(pause, 0, 1)
 	if s := at(); s.Start != pause || s.Waited != 0 || s.Yielded != 1 {
 		t.Errorf("with the first batch: %v, %v, %d", s.Start, s.Waited, s.Yielded)
 	}
 
-	c.next(0, 0)
+	c.next(0, 0, 0)
 	c.waits()
 	time.Sleep(pause)
 	goes := at()
@@ -102,8 +102,17 @@ func TestLoopClock(t *testing.T) {
 	if goes.Waited < pause || works.Waited < goes.Waited || works.Loop-works.Waited < pause {
 		t.Errorf("in a wait: %v, then %v of %v", goes.Waited, works.Waited, works.Loop)
 	}
-	c.next(works.Waited+pause, 1)
+	c.next(works.Waited+pause, 0, 1)
 	if s := at(); s.Waited != works.Waited+pause || s.Yielded != 2 || s.Loop-s.Waited < works.Loop-works.Waited {
 		t.Errorf("after a wait: %v, %d", s.Waited, s.Yielded)
+	}
+
+	// What the client's own functions took is apart, and no part ever falls.
+	before := at()
+	time.Sleep(pause)
+	c.next(0, pause, 1)
+	s := at()
+	if s.Main != pause || s.Waited != before.Waited+pause || s.Loop-s.Waited < before.Loop-before.Waited {
+		t.Errorf("with functions of the client's: %v, %v of %v", s.Main, s.Waited, s.Loop)
 	}
 }

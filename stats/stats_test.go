@@ -106,6 +106,10 @@ func cases() map[string]stats.Snapshot {
 	first := training() // only one has come, which tells nothing of a loop
 	first.Yielded, first.Loop, first.Waited = 1, 70*time.Microsecond, 0
 
+	cold := training() // and the loop has hardly begun
+	cold.Start, cold.Loop, cold.Waited = 9*time.Second, 3*time.Second, 50*time.Millisecond
+	cold.Functions = []stats.Function{{Stage: "map(f)", ImportTime: 6500 * time.Millisecond}, {Stage: "map(g)"}}
+
 	main := training()
 	main.Main = 9 * time.Second
 
@@ -130,7 +134,7 @@ func cases() map[string]stats.Snapshot {
 	cached.Stages[2].Ahead = cached.Stages[2].In
 	return map[string]stats.Snapshot{
 		"ahead": ahead, "cached": cached, "whole": whole, "decoder": training(), "consumer": slow,
-		"processors": gated, "disk": disk, "calm": calm, "items": items, "begun": begun, "first": first,
+		"processors": gated, "disk": disk, "calm": calm, "items": items, "begun": begun, "first": first, "cold": cold,
 		"main": main, "handed": handed, "nothing": {}, "bad": bad, "alone": alone,
 	}
 }

@@ -16,8 +16,11 @@ const (
 	saturated = 0.50
 )
 
-// Verdict returns the sentences that say what limits.
-func Verdict(s Snapshot) string {
+// Verdict returns the sentences that say what limits, and that most of the time was a
+// cold start.
+func Verdict(s Snapshot) string { return limitVerdict(s) + coldVerdict(s) }
+
+func limitVerdict(s Snapshot) string {
 	switch {
 	case len(s.Stages) == 0:
 		return "Nothing has run yet."
@@ -49,6 +52,27 @@ func Verdict(s Snapshot) string {
 	default:
 		return fmt.Sprintf("%s waits for data %s of the time. %s", s.consumer(), percent(w), stageVerdict(s)) + othersVerdict(s)
 	}
+}
+
+// coldFrom is the shortest wait for a first batch that is worth a sentence.
+const coldFrom = time.Second
+
+// coldVerdict says that most of the time was the wait for the first batch, if it was:
+// that is over, and a longer run has it once.
+func coldVerdict(s Snapshot) string {
+	if s.Yielded == 0 || s.Stalled != nil || s.Start < coldFrom || s.Start < s.Loop {
+		return ""
+	}
+	text := fmt.Sprintf(" The start is %s of the time so far: the first batch took %s", percent(share(s.Start, s.Start+s.Loop)),
+		duration(s.Start))
+	imports := time.Duration(0)
+	for _, f := range s.Functions {
+		imports = max(imports, f.ImportTime)
+	}
+	if imports > s.Start/10 {
+		text += fmt.Sprintf(", %s of it to import the modules of workers", duration(min(imports, s.Start)))
+	}
+	return text + "."
 }
 
 // idleAfter is how long a source has given nothing before that is said.

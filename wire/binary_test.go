@@ -146,7 +146,7 @@ func TestNextRoundTrip(t *testing.T) {
 	var got Next // used again, as the session does
 	rapid.Check(t, func(r *rapid.T) {
 		n := Next{Taken: rapid.Uint32().Draw(r, "taken"), Waiting: rapid.Bool().Draw(r, "waiting"),
-			Waited: rapid.Uint32().Draw(r, "waited")}
+			Waited: rapid.Uint32().Draw(r, "waited"), Main: rapid.Uint32().Draw(r, "main")}
 		for range rapid.IntRange(0, 10).Draw(r, "slots") {
 			n.Released = append(n.Released, Slot{rapid.Uint32().Draw(r, "segment"), rapid.Uint32().Draw(r, "slot")})
 		}
@@ -157,6 +157,21 @@ func TestNextRoundTrip(t *testing.T) {
 			r.Fatal(d)
 		}
 	})
+}
+
+// The field that may be left out is of the length that is announced, and never 0.
+func TestNextIsChecked(t *testing.T) {
+	good := AppendNext(nil, Next{Main: 7, Released: []Slot{{1, 2}}})
+	zero := slices.Clone(good)
+	zero[len(zero)-4] = 0
+	for name, p := range map[string][]byte{
+		"no field": good[:len(good)-4], "part of it": good[:len(good)-1], "more": append(slices.Clone(good), 0),
+		"0": zero, "none": good[:8],
+	} {
+		if err := ParseNext(p, new(Next)); !errors.Is(err, ErrProtocol) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 // TestGolden pins the bytes. The Python client's tests read the same file, so neither
@@ -173,6 +188,7 @@ func TestGolden(t *testing.T) {
 		"header " + hex.EncodeToString(AppendHeader(nil, Header{Length: 0x01020304, Kind: KindBatch, Stream: 5, Seq: 6})),
 		"segment " + hex.EncodeToString(AppendSegment(nil, Segment{ID: 1, Slots: 5, SlotBytes: 4096, Bytes: 20480})),
 		"next " + hex.EncodeToString(AppendNext(nil, Next{Taken: 2, Waiting: true, Released: []Slot{{1, 2}, {3, 4}}})),
+		"own " + hex.EncodeToString(AppendNext(nil, Next{Taken: 2, Waited: 9, Main: 7, Released: []Slot{{1, 2}}})),
 		"batch " + hex.EncodeToString(AppendBatch(nil, batch)),
 		"counted " + hex.EncodeToString(AppendBatch(nil, counted)),
 	}
@@ -199,6 +215,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(AppendBatch(nil, &Batch{Rows: 2, Extents: []uint32{7, 8}}), -2)
 	f.Add(AppendBatch(nil, &Batch{Rows: 2, Beside: &Beside{Slot{1 << 31, 2}, 30}}), 1)
 	f.Add(AppendNext(nil, Next{Released: []Slot{{1, 2}}}), 0)
+	f.Add(AppendNext(nil, Next{Main: 7, Released: []Slot{{1, 2}}}), 0)
 	f.Add(AppendSegment(nil, Segment{}), 0)
 	f.Add(AppendHeader(nil, Header{Kind: KindNote}), 0)
 	f.Fuzz(func(t *testing.T, p []byte, fields int) {

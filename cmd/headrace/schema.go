@@ -16,11 +16,13 @@ import (
 	"github.com/headrace/headrace/stats"
 )
 
-// results are what commands print with --json, and Python's stats(). Properties may be
-// added to them; one that goes, or becomes something else, is a new version.
+// results are what commands print with --json, and what Python's stats() and as_dict() of
+// errors return. Properties may be added to them; one that goes, or becomes something
+// else, is a new version.
 var results = map[string][]reflect.Type{
 	"bench":   {reflect.TypeFor[benchDocument]()},
 	"doctor":  {reflect.TypeFor[doctor.Report]()},
+	"error":   {reflect.TypeFor[errorDocument]()},
 	"inspect": {reflect.TypeFor[inspection]()},
 	"profile": {reflect.TypeFor[profileDocument]()},
 	"replay":  {reflect.TypeFor[replayed]()},
@@ -43,8 +45,9 @@ you type. In YAML, refer to it in a comment at the top:
 
 In JSON, use the key "$schema".
 
-With the name of a result, print its schema instead: that of what a command prints with --json, or of loader.stats() in Python. Later
-versions may have more properties, so let pass what you do not know. Results are ` + strings.Join(names, ", ") + `.`,
+With the name of a result, print its schema instead: that of what a command prints with --json, or of what
+loader.stats() and error.as_dict() return in Python. Later versions may have more properties, so let pass
+what you do not know. Results are ` + strings.Join(names, ", ") + `.`,
 		Example: `  headrace schema > recipe.schema.json
   headrace schema stats`,
 		Args:      cobra.MaximumNArgs(1),

@@ -37,7 +37,7 @@ func topCommand() *cobra.Command {
 
 Without LOADER it is the first one. LOADER is a name, or a number of a process.
 
---all shows a line for each loader and rank, the slowest rank marked.
+--all shows a line for each loader and rank. Ranks that the others wait for are marked.
 
 In a pipe it prints one report and ends, as with --once. Ctrl-C ends it.`,
 		Example: `  headrace top
@@ -153,8 +153,12 @@ func (p *page) moment(m *live.Moment, others int) {
 	if m.Stalled != "" {
 		p.line("  ", p.red, visible(strings.ReplaceAll(m.Stalled, "\n", " ")))
 	}
-	p.line("", plainInk, fmt.Sprintf("%s samples/s, %s batches/s. Your loop waits %s of the time: a step takes %s, a wait %s.",
-		amount(m.Loop.Samples), amount(m.Loop.Batches), sharePercent(m.Loop.Share), took(m.Loop.Step), took(m.Loop.Wait)))
+	main := ""
+	if m.Loop.Main > 0 {
+		main = fmt.Sprintf(", the steps with where=\"main\" %s (%s)", took(m.Loop.Main), sharePercent(m.Loop.MainShare))
+	}
+	p.line("", plainInk, fmt.Sprintf("%s samples/s, %s batches/s. Your loop waits %s of the time: a step takes %s%s, a wait %s.",
+		amount(m.Loop.Samples), amount(m.Loop.Batches), sharePercent(m.Loop.Share), took(m.Loop.Step), main, took(m.Loop.Wait)))
 	p.blank()
 
 	for i, s := range m.Stages {
@@ -289,17 +293,17 @@ func sharePercent(x float64) string {
 	return fmt.Sprintf("%.0f %%", 100*x)
 }
 
-// loaders writes a line for each loader. Of ranks that belong together the slowest is
-// marked: the others wait for it.
+// loaders writes a line for each loader. Ranks that the others wait for are marked.
 func (p *page) loaders(all []*live.Moment) {
 	byRank(all)
 	p.text.WriteString(p.dim(fmt.Sprintf("  %-18s %9s %10s %6s  %s", "loader", "rank", "samples/s", "waits", "limit")) + "\n")
+	late := live.Late(all)
 	for i, m := range all {
 		rank, mark := "-", " "
 		if m.Ranks > 1 {
 			rank = fmt.Sprintf("%d of %d", m.Rank, m.Ranks)
 		}
-		if slowest(all, i) {
+		if late[i] {
 			mark = "▶"
 		}
 		limit := "-"
@@ -311,26 +315,11 @@ func (p *page) loaders(all []*live.Moment) {
 		case m.Limits == -1:
 			limit = "your loop"
 		}
+		if m.Loop.MainShare >= 0.005 {
+			limit += fmt.Sprintf(" (where=\"main\" %s)", sharePercent(m.Loop.MainShare))
+		}
 		line := fmt.Sprintf("%s %-18s %9s %10s %6s  %s", mark, visible(cutText(m.Name, 18)), rank, amount(m.Loop.Samples),
 			sharePercent(m.Loop.Share), visible(limit))
 		p.text.WriteString(cutText(line, p.width) + "\n")
 	}
-}
-
-// slowest reports whether a rank waits most of those of its loader, and clearly.
-func slowest(all []*live.Moment, i int) bool {
-	m := all[i]
-	if m.Ranks < 2 || m.Loop.Share < 0.1 {
-		return false
-	}
-	peers := 0
-	for k, other := range all {
-		if k == i || other.Name != m.Name || other.Ranks != m.Ranks {
-			continue
-		}
-		if peers++; other.Loop.Share*1.5 > m.Loop.Share {
-			return false
-		}
-	}
-	return peers > 0
 }

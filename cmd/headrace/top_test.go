@@ -16,7 +16,7 @@ func shownLoader() *live.Moment {
 		Sentence: "Your training loop waits for data 62 % of the time. " +
 			"The bottleneck is decode_image+…+batch: its 12 workers are busy 98 % of the time.",
 		Stalled:  "nothing has moved for 75 s; the stage decode has not finished \"a\x1b[2Jb.jpg\"\nand more",
-		Loop:     live.Loop{Samples: 4310, Batches: 67.3, Share: 0.62, Wait: 0.0092, Step: 0.0057},
+		Loop:     live.Loop{Samples: 4310, Batches: 67.3, Share: 0.5, MainShare: 0.12, Wait: 0.0074, Main: 0.0018, Step: 0.0057},
 		Progress: live.Progress{Epoch: 1, Epochs: 90, Batch: 812, Batches: 2502},
 		Waits:    live.Waits{Count: 9, Typical: 0.001, Slow: 0.1, Longest: 2},
 		Stages: []live.Stage{
@@ -37,7 +37,8 @@ func TestTop(t *testing.T) {
 	text := (&topOptions{}).text(newPage(io.Discard), []*live.Moment{m, m, m}, m, nil)
 	for _, want := range []string{
 		"train  rank 1 of 2  train.py, process 7, 1:15", "epoch 2 of 90  ━━━━━━━━━─", "batch 812 of 2502",
-		"The bottleneck is", "4,310 samples/s, 67.3 batches/s", "a step takes 5.7 ms, a wait 9.2 ms",
+		"The bottleneck is", "4,310 samples/s, 67.3 batches/s", "Your loop waits 50 % of the time",
+		"a step takes 5.7 ms, the steps with where=\"main\" 1.8 ms (12 %), a wait 7.4 ms",
 		"▶ decode_image+…+batch", "×12", "████████████████████▒▒▒▒▒▒▒▒▒▒", "busy 66 %, gated 32 %", "3 lost", "0.20 of 2 ready",
 		"engine 7.60 cores, 1 GiB", "412 MiB of 2 GiB; 2 of 5 batches held", "✗", "cut off (decode_image, epoch 1)", "the limit moved",
 		"2 more: headrace top --all",
@@ -56,16 +57,17 @@ func TestTop(t *testing.T) {
 	}
 }
 
-// TestTopOfAll: a line for each loader; of ranks the slowest is marked.
+// TestTopOfAll: a line for each loader; ranks that the others wait for are marked.
 func TestTopOfAll(t *testing.T) {
 	var all []*live.Moment
 	for rank, share := range []float64{0.02, 0.45, 0.03} {
 		m := shownLoader()
-		m.Rank, m.Ranks, m.Loop.Share, m.Stalled = rank, 3, share, ""
+		m.Rank, m.Ranks, m.Loop.Share, m.Loop.MainShare, m.Stalled = rank, 3, share, 0, ""
 		all = append(all, m)
 	}
 	stalled, loop := shownLoader(), shownLoader()
 	stalled.Name, stalled.Ranks, loop.Name, loop.Ranks, loop.Stalled, loop.Limits = "val", 1, "test", 1, "", -1
+	stalled.Loop.MainShare = 0
 	o := topOptions{all: true}
 	lines := strings.Split(o.text(newPage(io.Discard), append(all, stalled, loop), nil, nil), "\n")
 	for i, want := range []string{"loader", "  test", "  train", "▶ train", "  train", "  val"} {
@@ -73,7 +75,8 @@ func TestTopOfAll(t *testing.T) {
 			t.Errorf("line %d is %q, want %q", i, lines[i], want)
 		}
 	}
-	if !strings.HasSuffix(lines[1], "your loop") || !strings.Contains(lines[3], "1 of 3") || !strings.HasSuffix(lines[5], "stalled") {
+	if !strings.HasSuffix(lines[1], `your loop (where="main" 12 %)`) || !strings.Contains(lines[3], "1 of 3") ||
+		!strings.HasSuffix(lines[5], "stalled") {
 		t.Error(strings.Join(lines, "\n"))
 	}
 }

@@ -92,6 +92,21 @@ def test_the_bottleneck_is_shown(capfd):
         urllib.request.urlopen(address, timeout=5)
 
 
+def test_steps_of_the_program_itself_are_no_wait():
+    def own(batch):
+        time.sleep(0.02)
+        return batch
+
+    steps = hr.source([{"n": i} for i in range(10_000)], gives={"n": int}, where="here").batch(2).map(own, where="main")
+    with steps.loader(page=True) as loader:
+        thread = reads(loader)
+        now = moments(loader.page(), lambda event: event["now"]["loop"].get("main_share", 0) > 0.5)["now"]
+        assert 0.015 < now["loop"]["main"] < 0.2
+        assert now["loop"]["share"] < 0.5
+        assert now["limits"] == -1, "the loop limits"
+    thread.join(10)
+
+
 def test_nobody_else_is_answered():
     with numbers().loader(page=True) as loader:
         address = loader.page()

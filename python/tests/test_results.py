@@ -10,7 +10,9 @@ import pytest
 
 import headrace as hr
 from conftest import pipeline
+from headrace._client.crash import InFlight
 from headrace._client.program import find_program
+from headrace._report.facts import FACTS
 
 
 def command(*arguments: str) -> str:
@@ -69,3 +71,59 @@ def test_statistics(photos):
     broken = {**before, "stages": 5}
     assert not schema.is_valid(broken)
     assert isinstance(loader.stats(), hr.Stats)
+
+
+def broken(number):
+    raise KeyError(number)
+
+
+def of_numbers(**options):
+    numbers = hr.source([{"n": i} for i in range(4)], gives={"n": int})
+    return next(iter(numbers.map(broken, fields="n", **options).batch(2).loader(epochs=1)))
+
+
+@pytest.mark.parametrize(
+    ("fails", "says"),
+    [
+        (lambda folder: hr.files("*.jpg").decode_image().resize(0).batch(1).loader(), {"type": "RecipeError", "builtin": ["ValueError"]}),
+        (lambda folder: hr.files("*.jpg").decode_image().loader(workers=0), {"type": "RecipeError"}),
+        (lambda folder: hr.files(f"{folder}/none/*.jpg").decode_image().loader(), {"type": "SourceError", "builtin": ["OSError"]}),
+        (
+            lambda folder: next(iter(hr.files(f"{folder}/*.jpg").decode_image().resize((8, 8)).batch(1).loader(epochs=1))),
+            {"type": "SampleError", "builtin": [], "index": 0, "epoch": 0, "position": 0, "step": "decode_image"},
+        ),
+        (lambda folder: of_numbers(where="thread"), {"type": "SampleError", "remote_type": "KeyError", "remote_message": "0", "index": 0}),
+        (lambda folder: of_numbers(where="here"), {"type": "SampleError", "cause": {"type": "KeyError", "message": "0"}}),
+        (lambda folder: hr.load(folder / "none.yaml"), {"type": "FileError", "builtin": ["FileNotFoundError", "OSError"], "errno": 2}),
+    ],
+)
+def test_errors(fails, says, tmp_path):
+    (tmp_path / "a\udcff.jpg").write_bytes(b"none")
+    with pytest.raises(hr.HeadraceError) as caught:
+        fails(tmp_path)
+    told = json.loads(json.dumps(caught.value.as_dict()))
+    validator("error").validate(told)
+    assert told == told | says
+    assert told["message"] == str(caught.value)
+    if says["type"] == "SampleError":
+        assert {"stage", "source", "key"} <= set(told)
+        assert told["key"] == caught.value.key
+
+
+def test_an_error_of_the_engine():
+    """With samples that it was working on; what is not known is left out."""
+    died = hr.EngineDied("it died", status="killed by SIGKILL", in_flight=[InFlight("a.jpg", 3, 1, 2, 9)])
+    validator("error").validate(died.as_dict())
+    flight = {"key": "a.jpg", "index": 3, "epoch": 1, "position": 2}
+    assert died.as_dict() == {
+        "type": "EngineDied",
+        "builtin": [],
+        "message": "it died",
+        "status": "killed by SIGKILL",
+        "out_of_memory": False,
+        "in_flight": [flight],
+    }
+
+
+def test_the_schema_has_every_fact_of_errors():
+    assert set(validator("error").schema["properties"]) == {"type", "builtin", "message", "cause", *FACTS}

@@ -127,6 +127,15 @@ def test_a_slow_loop_is_found(run, look):
     expect(page.locator(".node.hot b")).to_have_text("your loop")
 
 
+def test_steps_of_the_program_itself_are_shown(run, look):
+    numbers = "pipeline = hr.source([{'n': i} for i in range(10**5)], gives={'n': int}).batch(2)"
+    steps = numbers + ".map(lambda b: (time.sleep(0.02), b)[1], where='main')"
+    page = look(run(steps))
+    expect(page.locator("#split .main")).to_contain_text('where="main"', timeout=WAIT)
+    expect(page.locator("#mainlegend")).to_be_visible()
+    expect(page.locator(".node.hot b")).to_have_text("your loop", timeout=WAIT)
+
+
 def test_a_stall_is_found(run, look):
     hangs = (
         "pipeline = hr.source(range(10**6)).map(lambda x: time.sleep(600) if x == 40 else x, gives=int, workers=1, where='thread').batch(8)"

@@ -58,6 +58,22 @@ __all__ = [
 class HeadraceError(Exception):
     """The base of all errors that Headrace raises."""
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the error as plain JSON, for logs and programs.
+
+            print(json.dumps(error.as_dict()))
+
+        `type` is its class, `builtin` the built-in exceptions that it also is, and `message` its text. Then come the attributes that it
+        has, such as `stage`, `key` and `index`, and its `cause`. `headrace schema error` prints the JSON Schema: keys may be added, none
+        will go.
+
+        Returns:
+            A dict of text, numbers, lists and dicts.
+        """
+        from ._report.facts import facts_of
+
+        return facts_of(self)
+
 
 class HeadraceWarning(UserWarning):
     """The category of all warnings from Headrace."""
@@ -397,7 +413,7 @@ class EpochsExhausted(HeadraceError, RuntimeError):
 
 
 class RankFailed(HeadraceError, RuntimeError):
-    """Another rank failed, ended or is at another place, while ranks agree through `torch.distributed` on how many batches they have."""
+    """Another rank failed, ended or is at another place, while ranks agree on how many batches they have, or tell their statistics."""
 
 
 class EpochTooShort(HeadraceError):

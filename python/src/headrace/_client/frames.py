@@ -18,7 +18,7 @@ TASK_FRAME = Struct("<IIII")  # inputs, slots released, bytes of JSON, 0
 INPUT = Struct("<QQ")  # of a TASK: where it begins, its length
 DONE_FRAME = Struct("<IIIIII")  # segment, slot, flags, bits of an element, extents, bytes of failures
 
-WAITING = 1  # flag of NEXT
+WAITING, MAIN = 1, 2  # flags of NEXT
 UNPOOLED, ALONE, TEXT_BESIDE = 1, 2, 4  # flags of BATCH
 SLOT = Struct("<II")  # segment, slot
 IS_PATH = 1 << 63  # of an INPUT's place

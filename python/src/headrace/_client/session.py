@@ -193,16 +193,20 @@ class Session:
     def _send_json(self, kind: int, content: dict[str, Any]) -> None:
         self.channel.send(kind, json.dumps(content, separators=(",", ":")).encode(), self.stream)
 
-    def next(self, flags: int, waited: int = 0) -> None:
-        """Tell the engine what was taken, what is given back, and how many microseconds the loop has waited."""
+    def next(self, flags: int, waited: int = 0, main: int = 0) -> None:
+        """Tell the engine what was taken, what is given back, and how many microseconds the loop has waited, `main` of them for itself."""
         channel, returned = self.channel, self.slots.returned
         n, tokens = self.slots.ended()
         copied = self.copied
         if self.pins is not None:
             tokens, copied = self._behind_copies(self.pins, tokens, flags & frames.WAITING)
         tokens += self.unwanted
-        header = _NEXT.pack(16 + 8 * len(tokens), frames.NEXT, 0, self.stream, channel.out_seq, self.taken, flags, len(tokens), waited)
-        frame = header + b"".join(tokens)
+        tail = b""
+        if main:
+            flags, tail = flags | frames.MAIN, main.to_bytes(4, "little")
+        size = 16 + 8 * len(tokens) + len(tail)
+        header = _NEXT.pack(size, frames.NEXT, 0, self.stream, channel.out_seq, self.taken, flags, len(tokens), waited)
+        frame = header + b"".join(tokens) + tail
         # Nothing is called between these lines: see channel.
         channel.out += frame
         channel.out_seq = channel.out_seq + 1 & 0xFFFFFFFF

@@ -61,8 +61,7 @@ class Agreement:
             if isinstance(error, HeadraceError):
                 raise
             self._reduction = None
-            told = re.sub(r"^\[\S+\] ", "", str(error)).split(". ")[0]  # without a line of gloo's source, and advice
-            raise self._fails(run, f"headrace: {_FAILED} ({told})") from None
+            raise self._fails(run, f"headrace: {_FAILED} ({words_of(error)})") from None
         if least < 0:
             raise self._fails(run, f"headrace: rank {-1 - least} failed, and this one cannot go on without it: its own error says why")
         if low != -high:
@@ -127,6 +126,11 @@ class Agreement:
                 return False
             work.wait()  # says which
         return True
+
+
+def words_of(error: Exception) -> str:
+    """What an error of `torch.distributed` says, without a line of gloo's source, and advice."""
+    return re.sub(r"^\[\S+\] ", "", str(error)).split(". ")[0]
 
 
 def _said(at: int) -> str:

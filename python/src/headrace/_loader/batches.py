@@ -208,7 +208,7 @@ class Batches:
             if not told:
                 if session.channel.receive():
                     return False
-                session.next(frames.WAITING, run.clock.untold())
+                session.next(frames.WAITING, *run.clock.untold())
             if not session.channel.wait(None if deadline is None else deadline.left()):
                 assert deadline is not None
                 deadline.miss()
@@ -270,7 +270,7 @@ class Batches:
         # An engine that is ahead of us hears now that it may go on; one that we wait
         # for hears it with the next call.
         if not told:
-            session.next(0, run.clock.untold())
+            session.next(0, *run.clock.untold())
         return hand
 
     def _other(self, loop: Loop, session: Session, frame: tuple[int, int, bytearray, int, int]) -> None:

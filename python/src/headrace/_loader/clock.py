@@ -23,6 +23,7 @@ class Clock:
         "_since",
         "_start",
         "_told",
+        "_told_main",
         "_waited",
         "batches",
         "left",
@@ -35,7 +36,7 @@ class Clock:
     def reset(self) -> None:
         """Start over with a new engine. A wait may be in progress."""
         self._start = self._loop = self._waited = self._handed = self._main = 0
-        self._told = 0  # of all waits, what the engine knows
+        self._told = self._told_main = 0  # of all waits, what the engine knows, in microseconds
         self._since: int | None = None  # when the loop was entered; None: no loop is under way
         self._began: int | None = None  # a call that gave a batch, and ended at `left`; None: it is counted
         self._ready = False  # that batch was there when it was asked for
@@ -102,11 +103,15 @@ class Clock:
         self.pause()
         self._fresh = True
 
-    def untold(self) -> int:
-        """Microseconds of waiting since this was last called."""
+    def untold(self) -> tuple[int, int]:
+        """Microseconds of waiting since this was last called, and those of them in steps with `where="main"`."""
         new = min((self._start + self._waited) // 1000 - self._told, 0xFFFFFFFF)
         self._told += new
-        return new
+        if not self._main:
+            return new, 0
+        own = min(self._main // 1000 - self._told_main, new)
+        self._told_main += own
+        return new, own
 
     def told(self) -> dict[str, int]:
         """The object `loop` of docs/protocol.md for the engine."""

@@ -526,7 +526,7 @@ class Loader:
             check(batch, self.schema, self._batches.format.name)
         return cast("TypedLoader[T]", self)
 
-    def stats(self, since: Stats | dict[str, Any] | None = None) -> Stats:
+    def stats(self, since: Stats | dict[str, Any] | None = None, *, ranks: Literal["all"] | None = None) -> Stats:
         """Return what every stage and queue did so far, and what its processes use, even after the end.
 
             print(loader.stats())  # a report; loader.stats()["stages"] has the numbers
@@ -536,14 +536,25 @@ class Loader:
 
         Args:
             since: an earlier result, to count from there.
+            ranks: `"all"` adds a table of all ranks, and [says which of them the others wait for](watch.md#all-ranks). Like a reduction,
+                every process of `torch.distributed` must call it at the same place; nothing is gathered otherwise.
 
         Raises:
-            ValueError: if `since` is from another loader, or an engine that died.
+            ValueError: if `since` is from another loader, or an engine that died; or if there are other ranks, and `torch.distributed` is
+                not initialised.
+            RankFailed: if another rank did not call it, has ended, or has no statistics.
         """
         from .stats import Stats, statistics
 
-        stats = statistics(self._run, since)
-        return stats if self._taken_by is None else Stats(self._taken_by.statistics(stats, since))
+        def count() -> Stats:
+            stats = statistics(self._run, since)
+            return stats if self._taken_by is None else Stats(self._taken_by.statistics(stats, since))
+
+        if ranks is None:
+            return count()
+        from .ranks import of_all
+
+        return of_all(self._run, ranks, count)
 
     def profile(self, items: int | None = None, workers: Sequence[int] | None = None, *, fuse: bool | None = None) -> Profile:
         """Measure how many samples per second each stage manages alone, with each number of workers.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .._recipe.functions import batched
 from .._report import draw
 from ..errors import ForkedLoader, LoaderClosed
-from .stats import glance
+from .stats import gathering, glance
 
 if TYPE_CHECKING:
     from .loader import Field, Loader
@@ -81,10 +81,8 @@ def _standing(loader: Loader, stats: dict[str, Any]) -> list[str]:
 
 
 def _samples(stages: list[dict[str, Any]]) -> int:
-    """How many samples came into batches since the loop first asked; with a collate function, into the stage that gathers them for it."""
-    last = stages[-1]
-    gathers = f"group {last['name']}"
-    at = next((stage for stage in stages if stage["name"] == gathers), last)
+    """How many samples came into batches since the loop first asked."""
+    at = gathering(stages)
     return int(at["in"] - at.get("ahead", 0))
 
 

@@ -23,6 +23,10 @@ class Stats(dict[str, "Any"]):
 
     `stats["queues"]` has a dict per queue (occupancy), `stats["memory"]` the bytes held. Your loop waited `stats["start_ns"]` for its first
     batch, and since then `stats["waited_ns"]` of `stats["loop_ns"]`; `stats["verdict"]` judges by these.
+
+    With `stats(ranks="all")` there are two keys more. `stats["ranks"]` has a dict per rank: `loop_ns` and its parts `wait_ns`, `handed_ns`
+    (a batch was ready, and was handed over), `main_ns` (steps with `where="main"`) and `step_ns` (all else); samples, lost, host, pid.
+    `stats["skew"]` names the `late` ranks, which the others wait for, and the `slowest`.
     """
 
     @property
@@ -63,12 +67,19 @@ def statistics(run: Run, since: Any) -> Stats:
 def _since(run: Run, since: Any) -> Stats:
     if not hasattr(since, "items") or "stages" not in since:
         raise WrongValue(f"headrace: stats(since={type(since).__name__}): must be what stats() returned before")
-    earlier = {key: value for key, value in since.items() if key != "text"}
+    earlier = {key: value for key, value in since.items() if key not in ("text", "ranks", "skew")}
     answer = run.ask("cannot ask for statistics", lambda session: session.statistics(run.clock.told(), earlier))
     assert answer is not None
     if "error" in answer:
         raise WrongValue(f"headrace: stats(since=…): these are not earlier statistics of this loader and its engine: {answer['error']}")
     return Stats(answer)
+
+
+def gathering(stages: list[dict[str, Any]]) -> dict[str, Any]:
+    """The stage that makes batches of samples; with a collate function, the one that gathers them for it."""
+    last = stages[-1]
+    gathers = f"group {last['name']}"
+    return next((stage for stage in stages if stage["name"] == gathers), last)
 
 
 def glance(run: Run) -> dict[str, Any]:
