@@ -76,6 +76,11 @@ type Config struct {
 	// sample more for each of their workers. 0: a batch is begun when it is asked for.
 	Prefetch *int `json:"prefetch" min:"0" max:"1000"`
 
+	// Tune says whether the loader changes the workers of functions of Python while it
+	// runs, of those that do not say how many they have, if that makes the consumer's loop
+	// faster. Samples, order and state are the same.
+	Tune bool `json:"tune" doc:"change the workers of functions while it runs, where that helps"`
+
 	// Fuse says whether the operations on an image are one pass, from compressed bytes to
 	// the row in the batch; nil: true. Otherwise each is a stage of its own, with
 	// statistics of its own, which stores its pixels for the next: slower, to look for

@@ -71,6 +71,7 @@ type watched struct {
 	dead    report.DeadLetters
 	idle    atomic.Bool // it was said that a source has given nothing
 	stalled stalled     // the last report of a stall
+	tuned   tuned       // what it changed of itself
 }
 
 // live is what any goroutine may ask for, or change.
@@ -371,6 +372,7 @@ func (l *Loader) Stop() {
 // that nobody has stopped, whose error it returns, and dead letters, of which
 // Options.Warn learns what is wrong. Close does it, too.
 func (l *Loader) Finish() error {
+	l.tuned.stop()
 	l.Stop()
 	l.dead.Close()
 	return l.tracing.Close()
@@ -418,6 +420,7 @@ func (l *Loader) Asked() {
 	if l.usage == nil {
 		l.usage = l.openUsage()
 	}
+	l.tune()
 }
 
 // Waiting tells whether the consumer waits.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/headrace/headrace/arena"
 	"github.com/headrace/headrace/extern"
+	"github.com/headrace/headrace/stats"
 )
 
 // Options connect a loader to the program that runs it. The zero value is for a program
@@ -15,10 +16,11 @@ type Options struct {
 	Held     func(*arena.HeldError)    // the consumer waits, and itself holds all that it may
 	Lost     func(Lost)                // a sample was lost, before the batch whose state counts it
 	Warn     func(code, message string)
-	InFlight func() InFlight     // asked at every Start; nil: nothing is noted
-	Ledger   bool                // batches know where their rows come from: [Batch.Origins]
-	Consumer int                 // the process that gets the batches, of which the statistics tell, too; 0: this one
-	Scanned  func(done, all int) // how many shards of a source have been scanned that were not known, of all of these
+	InFlight func() InFlight       // asked at every Start; nil: nothing is noted
+	Ledger   bool                  // batches know where their rows come from: [Batch.Origins]
+	Looped   func() stats.Snapshot // statistics with the consumer's own clock; nil: as the loader's own
+	Consumer int                   // the process that gets the batches, of which the statistics tell, too; 0: this one
+	Scanned  func(done, all int)   // how many shards of a source have been scanned that were not known, of all of these
 	// the loader is described and never started: no function of Python is imported, and
 	// [ErrUncalled] comes where one would have to be
 	Look bool

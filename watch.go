@@ -165,6 +165,7 @@ func (l *Loader) Stats() stats.Snapshot {
 		Counts: counters.Load(&l.work.Counts),
 	}
 	l.stalled.put(&s)
+	s.Tuned = l.tuned.all()
 	return s
 }
 
@@ -214,7 +215,7 @@ func (l *Loader) memory() stats.Memory {
 	b, a := l.budget.Stats(), l.arena.Stats()
 	m := stats.Memory{
 		Limit: b.Limit, Used: b.Used, Peak: b.Peak,
-		Batches: stats.Batches{Slots: a.Slots, Leased: a.Leased, Unpooled: a.Unpooled, Bytes: a.Bytes},
+		Batches: stats.Batches{OnDemand: *l.config.Prefetch == 0, Slots: a.Slots, Leased: a.Leased, Unpooled: a.Unpooled, Bytes: a.Bytes},
 	}
 	for _, p := range b.Purposes {
 		m.Purposes = append(m.Purposes, stats.Purpose{Name: string(p.Purpose), Used: p.Used, Peak: p.Peak})

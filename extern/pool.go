@@ -137,6 +137,10 @@ func (p *Pool) modules() (modules []string) {
 	return modules
 }
 
+// Given reports whether somebody has said how many workers there are: for the function,
+// or for a set of workers that it has with others.
+func (p *Pool) Given() bool { return p.o.Exact || p.o.User != nil }
+
 // Call applies the function to a sample and waits for the result. If ctx ends before a
 // worker has taken the call, Call returns at once; afterwards it gives the function a
 // moment to finish and then ends its process. Once Call returns, the call's memory is no

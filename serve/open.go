@@ -119,7 +119,7 @@ func (s *session) read(open wire.Open) (r recipe.Recipe, c headrace.Config, o he
 	if err != nil {
 		return r, c, o, fmt.Errorf("%w: python: %w", wire.ErrProtocol, err)
 	}
-	o = headrace.Options{Gate: s.engine.gate, Warn: s.note, Consumer: s.engine.trainer, Python: python, Log: s.logs.add}
+	o = headrace.Options{Gate: s.engine.gate, Warn: s.note, Consumer: s.engine.trainer, Looped: s.looped, Python: python, Log: s.logs.add}
 	if s.engine.page != nil {
 		o.InFlight = func() headrace.InFlight {
 			return inFlight(cellWriter{page: s.engine.page, session: s.number, stream: s.stream.Load()})

@@ -89,7 +89,7 @@ func objects(t reflect.Type, path string) []object {
 
 // units are those that numbers may have, since an exporter has to know them.
 var units = strings.Fields("batches bytes calls cores frames items messages ns packs processes " +
-	"recordings requests rows shares threads workers")
+	"recordings requests rows samples/s shares threads workers")
 
 // A number without tags would be missing in the tables and in Since.
 func TestEveryNumberIsDescribed(t *testing.T) {

@@ -37,6 +37,7 @@ type Process struct {
 	System  time.Duration `json:"system_ns" counter:"ns" doc:"CPU time in the kernel on its behalf"`
 	Ended   time.Duration `json:"ended_ns" counter:"ns" doc:"CPU time of children that have ended"`
 	Threads int           `json:"threads" gauge:"threads" doc:"threads"`
+	Delayed *int64        `json:"delayed_ns,omitempty" counter:"ns" doc:"time in which its first thread was ready to work and had no CPU"`
 
 	Resident *int64 `json:"resident,omitempty" gauge:"bytes" doc:"bytes in memory"`
 	Shared   *int64 `json:"shared,omitempty" gauge:"bytes" doc:"bytes of shared memory, which every process has that maps it"`

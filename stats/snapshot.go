@@ -22,6 +22,7 @@ type Snapshot struct {
 	Hosts     []Host     `json:"hosts,omitempty" doc:"the hosts of stores since the loader was opened, with requests of other loaders"`
 	Stalled   *Stalled   `json:"stalled,omitempty" doc:"a stall that goes on; absent: there is none"`
 	Stalls    int64      `json:"stalls,omitempty" counter:"stalls" doc:"stalls that were reported"`
+	Tuned     []Tuned    `json:"tuned,omitempty" doc:"the changes of workers that the loader made by itself"`
 
 	Counts
 
@@ -67,6 +68,7 @@ type Function struct {
 	BytesOut int64         `json:"bytes_out" counter:"bytes" doc:"bytes that workers sent back, likewise"`
 	Restarts int64         `json:"restarts" counter:"processes" doc:"processes that have replaced others"`
 	PIDs     []int         `json:"pids" doc:"the processes that run now"`
+	Given    bool          `json:"given,omitempty" doc:"the step says how many workers it has, or a set of workers does"`
 	Here     bool          `json:"here,omitempty" doc:"threads of the program make the calls, or its executor"`
 	Spawned  string        `json:"spawned,omitempty" doc:"why workers were not forked from one that has imported their modules"`
 
@@ -159,6 +161,7 @@ type Purpose struct {
 
 // Batches counts the memory of finished batches by owner.
 type Batches struct {
+	OnDemand bool  `json:"on_demand,omitempty" doc:"none is begun before the consumer asks for it, as with prefetch 0"`
 	Slots    int   `json:"slots" gauge:"batches" doc:"batches that the pool has room for"`
 	Leased   int   `json:"leased" gauge:"batches" doc:"batches held by the consumer"`
 	Unpooled int   `json:"unpooled" gauge:"batches" doc:"of these, batches made because the consumer held all of the pool"`
@@ -170,12 +173,13 @@ type Document struct {
 	Snapshot
 	Verdict string `json:"verdict" doc:"the sentence that says what limits"`
 	Limits  string `json:"limits" doc:"the stage that it names; empty: none"`
+	Advice  []Gain `json:"advice" doc:"the changes that would make the loop faster, the greatest gain first"`
 	Text    string `json:"text" doc:"the table for people"`
 }
 
 // Report returns the counts with their text. Empty lists are never null in JSON.
 func Report(s Snapshot) Document {
-	d := Document{s, Verdict(s), Limits(s), Text(s)}
+	d := Document{s, Verdict(s), Limits(s), Advice(s), Text(s)}
 	d.Stages, d.Queues = orEmpty(d.Stages), orEmpty(d.Queues)
 	d.Memory.Purposes, d.Resources.Processes = orEmpty(d.Memory.Purposes), orEmpty(d.Resources.Processes)
 	return d

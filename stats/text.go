@@ -31,6 +31,9 @@ func Text(s Snapshot) string {
 	if s.Shards.Used > 0 {
 		parts = append(parts, wrap(shards(s.Shards)))
 	}
+	for _, c := range s.Tuned {
+		parts = append(parts, wrap(tuned(c)))
+	}
 	for _, h := range s.Hosts {
 		parts = append(parts, wrap(host(h)))
 	}
@@ -39,6 +42,9 @@ func Text(s Snapshot) string {
 	}
 	if table := resources(s.Resources); table != "" {
 		parts = append(parts, "", table)
+	}
+	if lines := advice(s); lines != "" {
+		parts = append(parts, "", lines)
 	}
 	return strings.Join(parts, "\n")
 }
@@ -174,6 +180,15 @@ func memory(m Memory) string {
 	}
 	if parts != nil {
 		line += " (" + strings.Join(parts, ", ") + ")"
+	}
+	return line
+}
+
+func tuned(c Tuned) string {
+	line := fmt.Sprintf("tuned: %s, %s instead of %d: %s samples/s, then %s (expected %s)", ShortName(c.Stage),
+		words.Plural(int64(c.To), "worker"), c.From, count(c.Before), count(c.After), count(c.Told))
+	if !c.Kept {
+		line += "; taken back"
 	}
 	return line
 }

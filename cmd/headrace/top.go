@@ -150,6 +150,9 @@ func (p *page) moment(m *live.Moment, others int) {
 	p.text.WriteString(head + "\n")
 	p.text.WriteString(p.progress(m.Progress) + "\n\n")
 	p.line("", p.bold, m.Sentence)
+	if m.Helps != "" {
+		p.line("", plainInk, visible(m.Helps))
+	}
 	if m.Stalled != "" {
 		p.line("  ", p.red, visible(strings.ReplaceAll(m.Stalled, "\n", " ")))
 	}

@@ -15,6 +15,7 @@ func shownLoader() *live.Moment {
 		ID: "7-1", Name: "train", Program: "train.py", PID: 7, Rank: 1, Ranks: 2, Running: 75, Window: 10, Limits: 1,
 		Sentence: "Your training loop waits for data 62 % of the time. " +
 			"The bottleneck is decode_image+…+batch: its 12 workers are busy 98 % of the time.",
+		Helps:    "What would help: 24 cores instead of 12; 7,900 samples/s instead of 4,310.",
 		Stalled:  "nothing has moved for 75 s; the stage decode has not finished \"a\x1b[2Jb.jpg\"\nand more",
 		Loop:     live.Loop{Samples: 4310, Batches: 67.3, Share: 0.5, MainShare: 0.12, Wait: 0.0074, Main: 0.0018, Step: 0.0057},
 		Progress: live.Progress{Epoch: 1, Epochs: 90, Batch: 812, Batches: 2502},
@@ -37,7 +38,7 @@ func TestTop(t *testing.T) {
 	text := (&topOptions{}).text(newPage(io.Discard), []*live.Moment{m, m, m}, m, nil)
 	for _, want := range []string{
 		"train  rank 1 of 2  train.py, process 7, 1:15", "epoch 2 of 90  ━━━━━━━━━─", "batch 812 of 2502",
-		"The bottleneck is", "4,310 samples/s, 67.3 batches/s", "Your loop waits 50 % of the time",
+		"The bottleneck is", "24 cores instead of 12; 7,900", "4,310 samples/s, 67.3 batches/s", "Your loop waits 50 % of the time",
 		"a step takes 5.7 ms, the steps with where=\"main\" 1.8 ms (12 %), a wait 7.4 ms",
 		"▶ decode_image+…+batch", "×12", "████████████████████▒▒▒▒▒▒▒▒▒▒", "busy 66 %, gated 32 %", "3 lost", "0.20 of 2 ready",
 		"engine 7.60 cores, 1 GiB", "412 MiB of 2 GiB; 2 of 5 batches held", "✗", "cut off (decode_image, epoch 1)", "the limit moved",

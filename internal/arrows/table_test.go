@@ -724,6 +724,8 @@ var arrows = []arrow{
 
 	{".", "internal/report", "what a loader tells of itself"},
 	{".", "internal/survey", "what functions of Python give"},
+	{".", "internal/tune", "which changes workers while a loader runs"},
+	{"internal/tune", "stats", "as statistics advise"},
 	{".", "internal/compile", "a plan becomes a pipeline"},
 	{".", "internal/resume", "states are checked and joined"},
 	{".", "state", "what a run goes on from"},

@@ -17,6 +17,7 @@ type Process struct {
 	User, System time.Duration // of all its threads, also of those that have ended; in steps of 10 ms
 	Children     time.Duration // of both, for children that have ended and that it has waited for
 	Threads      int
+	Delayed      *time.Duration // of its first thread: it could have worked, and had no CPU; nil: the system does not say
 
 	Memory *Memory // nil: the system does not say
 	IO     *IO     // nil: the system does not say; it tells only of processes of the same user
@@ -57,6 +58,11 @@ func ReadProcess(root fs.FS, pid int) (Process, error) {
 	}
 	if text := readText(root, dir+"/status"); text != "" {
 		p.Memory = parseStatus(text)
+	}
+	if fields := strings.Fields(readText(root, dir+"/schedstat")); len(fields) == 3 { // time on a CPU, time ready for one, turns
+		if n, ok := parseNumber(fields[1]); ok {
+			p.Delayed = new(time.Duration(n))
+		}
 	}
 	if text := readText(root, dir+"/io"); text != "" {
 		p.IO = &IO{Read: fieldNumber(text, "rchar"), ReadDisk: fieldNumber(text, "read_bytes"),

@@ -84,6 +84,23 @@ func TestReadProcessWithoutFiles(t *testing.T) {
 	}
 }
 
+// How long the first thread waited for a CPU, where the kernel counts that.
+func TestDelayed(t *testing.T) {
+	for text, want := range map[string]*time.Duration{
+		"91350 2607812 2\n": new(time.Duration(2607812)), "0 0 0\n": new(time.Duration), "": nil, "91350 2607812\n": nil,
+		"a b c\n": nil, "1 -2 3\n": nil,
+	} {
+		files := processFiles(1, statLine(1, "init"), "", "")
+		if text != "" {
+			files["proc/1/schedstat"] = &fstest.MapFile{Data: []byte(text)}
+		}
+		p, err := ReadProcess(files, 1)
+		if err != nil || !cmp.Equal(p.Delayed, want) {
+			t.Errorf("%q: %v, %v", text, p.Delayed, err)
+		}
+	}
+}
+
 func TestReadNetwork(t *testing.T) {
 	root := fstest.MapFS{"proc/7/net/dev": {Data: []byte(devText)}}
 	if n, ok := ReadNetwork(root, 7); !ok || n != (Network{1520, 330}) {
@@ -185,9 +202,13 @@ func FuzzReadProcess(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stat, status, io, dev string) {
 		root := processFiles(1, stat, status, io)
 		root["proc/1/net/dev"] = &fstest.MapFile{Data: []byte(dev)}
+		root["proc/1/schedstat"] = &fstest.MapFile{Data: []byte(io)}
 		p, err := ReadProcess(root, 1)
 		if err == nil && (p.PID != 1 || p.User < 0 || p.System < 0 || p.Children < 0 || p.Threads < 0 || p.Began < 0) {
 			t.Fatalf("%+v", p)
+		}
+		if p.Delayed != nil && *p.Delayed < 0 {
+			t.Fatalf("%v", *p.Delayed)
 		}
 		if m := p.Memory; m != nil && min(m.Resident, m.Shared, m.Peak, m.Swapped) < 0 {
 			t.Fatalf("%+v", m)

@@ -77,6 +77,9 @@ func used(h Process, p, before machine.Process) stats.Process {
 	if m := p.Memory; m != nil {
 		s.Resident, s.Shared, s.Peak, s.Swapped = &m.Resident, &m.Shared, &m.Peak, &m.Swapped
 	}
+	if d := p.Delayed; d != nil {
+		s.Delayed = new(int64(grown(*d, *cmp.Or(before.Delayed, new(time.Duration)))))
+	}
 	if io := p.IO; io != nil {
 		then := cmp.Or(before.IO, &machine.IO{})
 		s.Read, s.ReadDisk = new(grown(io.Read, then.Read)), new(grown(io.ReadDisk, then.ReadDisk))

@@ -20,6 +20,7 @@ func process(root fstest.MapFS, pid, began, ticks, read int, told bool) {
 		n(ticks) + " 10 0 0 20 0 4 0 " + n(began) + " 0 0\n")}
 	if told {
 		root[dir+"status"] = &fstest.MapFile{Data: []byte("VmHWM: 30 kB\nVmRSS: 20 kB\nRssShmem: 4 kB\nVmSwap: 0 kB\n")}
+		root[dir+"schedstat"] = &fstest.MapFile{Data: []byte("7 " + n(3*ticks) + " 9\n")}
 		root[dir+"io"] = &fstest.MapFile{Data: []byte("rchar: " + n(read) + "\nwchar: 5\nread_bytes: 6\nwrite_bytes: 7\n")}
 	}
 }
@@ -51,14 +52,14 @@ func TestUsage(t *testing.T) {
 	root["proc/stat"] = &fstest.MapFile{Data: []byte("cpu  200 30 50 540 7 2 4 6 90 0\n")}
 
 	got := u.Read(u.opened.Add(time.Minute), all)
+	const tick = 10 * time.Millisecond
 	used := func(name string, pid int, user, system time.Duration, read int64, other int64) stats.Process {
 		return stats.Process{
-			Name: name, PID: pid, User: user, System: system, Threads: 4,
+			Name: name, PID: pid, User: user, System: system, Threads: 4, Delayed: new(int64(user / tick * 3)),
 			Resident: new(int64(20 << 10)), Shared: new(int64(4 << 10)), Peak: new(int64(30 << 10)), Swapped: new(int64(0)),
 			Read: new(read), ReadDisk: new(6 * other), Written: new(5 * other), WrittenDisk: new(7 * other),
 		}
 	}
-	tick := 10 * time.Millisecond
 	want := stats.Resources{Elapsed: time.Minute, Cores: 8, Network: &stats.Network{},
 		Machine: &stats.Machine{Busy: 156 * tick, Idle: 42 * tick}, Processes: []stats.Process{
 			used("trainer", 11, 250*tick, 0, 200, 0),

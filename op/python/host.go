@@ -269,7 +269,7 @@ func (h *Host) Stats() (all []stats.Function) {
 		s := p.Pool.Stats()
 		for i, l := range p.Pool.Links() {
 			f := stats.Function{Stage: l.Step, Within: p.Stage, Calls: l.Calls, Time: l.Time,
-				Packs: s.Packs, Restarts: s.Restarts, PIDs: append([]int{}, s.PIDs...), Spawned: s.Spawned}
+				Given: p.Pool.Given(), Packs: s.Packs, Restarts: s.Restarts, PIDs: append([]int{}, s.PIDs...), Spawned: s.Spawned}
 			if i == 0 { // a chain is given samples once
 				f.BytesIn, f.BytesOut = s.BytesIn, s.BytesOut
 			}

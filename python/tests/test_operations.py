@@ -64,8 +64,15 @@ def test_hints_name_only_steps_that_there_are():
 
 
 def test_a_transform_without_a_step_is_a_function():
-    built = {hints._plain(name) for name in (*methods(), *INSTEAD)}
     for typed in hints._OF_IMAGES.split():
-        assert no_method(typed, methods()).endswith('write .map(function, fields="image"), which takes any transform of arrays') == (
-            typed not in built
-        ), typed
+        assert no_method(typed, methods()).endswith('write .map(function, fields="image"), which takes any transform of arrays'), typed
+
+
+def test_other_names_of_steps():
+    for step, names in hints._ALSO.items():
+        for typed in names.split():
+            assert no_method(typed, methods()).endswith(f"write .{step}(…)"), typed
+
+
+def test_no_hint_is_about_a_step_that_there_is():
+    assert not {hints._plain(name) for name in (*methods(), *INSTEAD)} & set(hints._METHODS)

@@ -118,6 +118,7 @@ def test_a_slow_function_is_found(run, look):
     expect(page.locator("#window")).to_contain_text("samples/s")
     expect(page.locator("#split")).to_contain_text("waits")
     expect(page.locator("#resources")).to_contain_text("engine")
+    expect(page.locator("#helps")).to_contain_text("What would help: workers=", timeout=WAIT)
     expect(page.locator("#readout")).to_contain_text("limit: map", timeout=WAIT)
 
 

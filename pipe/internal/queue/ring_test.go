@@ -179,6 +179,31 @@ func TestRingLosesNothing(t *testing.T) {
 	})
 }
 
+// With a lot, a maker is not woken for every place: only for so many, or when the taker
+// has nothing else.
+func TestPlacesAreMadeFreeInLots(t *testing.T) {
+	for lot, want := range map[int64][]int64{0: {1, 2, 3, 4, 5, 6, 7, 8}, 3: {0, 0, 3, 3, 3, 6, 6, 8}, 100: {0, 0, 0, 0, 0, 0, 0, 8}} {
+		const places = 8
+		r, s := newTestRing(places)
+		r.Lot = lot
+		maker, taker := s.NewWorker(), s.NewWorker()
+		for range places {
+			if r.ReserveUpTo(maker, 1) != 1 {
+				t.Fatal("a place is missing")
+			}
+			r.Put(&Message[int]{Kind: Item}, maker.Last)
+		}
+		var free []int64
+		for range places {
+			r.Take(taker, make([]Message[int], 1))
+			free = append(free, r.credits.Load())
+		}
+		if !slices.Equal(free, want) {
+			t.Errorf("in lots of %d: %v places are free, want %v", lot, free, want)
+		}
+	}
+}
+
 // newTestRing is a ring without a stage, and the workers that use it.
 func newTestRing(places int) (*Ring[int], *worker.Set) {
 	ctx, run := worker.NewRun(context.Background())

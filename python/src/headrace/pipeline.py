@@ -992,6 +992,7 @@ class Pipeline(Operations):
         jpeg: Literal["headrace", "turbo"] = DEFAULT,
         prefetch: int | None = DEFAULT,
         uneven: bool = DEFAULT,
+        tune: bool = DEFAULT,
         hooks: Iterable[Any] = (),
         every: float | None = DEFAULT,
         mesh: Any = None,
@@ -1049,6 +1050,9 @@ class Pipeline(Operations):
             uneven: True for evaluation: each sample comes exactly once, so ranks may get different numbers of batches. **Collective
                 operations in the loop, as of DistributedDataParallel, then hang**: gather results after the loop. By default ranks are made
                 even with samples from the epoch's beginning.
+            tune: True changes the workers of functions while the loader runs, if your loop gets faster; not of those with a `workers=`.
+                Batches, order and state are the same; `loader.tuning()` says what to write down. See
+                [More workers, while it runs](bench-and-inspect.md#more-workers-while-it-runs).
             hooks: objects called around your functions, or with statistics: see `headrace.Hook`. They run inside those of
                 `headrace.defaults`.
             every: seconds between calls of the hooks' `stats`; None, the default: 10. Without such hooks, a line of statistics is logged

@@ -383,6 +383,15 @@ class Loader:
             run.workers[stage or ""] = number
             run.opened = {**run.opened, **answer}
 
+    def tuning(self) -> dict[str, int]:
+        """Return the workers that `loader(tune=True)` has given to stages, to write down as `workers=` of their functions.
+
+            loader.tuning()  # {"map(augment)": 8}: .map(augment, workers=8) begins with them
+
+        What was tried and taken back is not in it; `loader.stats()["tuned"]` has all changes, with the rates before and after.
+        """
+        return {change["stage"]: change["to"] for change in self.stats().get("tuned", ()) if change["kept"]}
+
     # The end.
 
     def close(self) -> None:

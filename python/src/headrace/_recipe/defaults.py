@@ -29,6 +29,7 @@ _READ: dict[str, Callable[[str, Any], Any]] = {
     "dead_letters": absolute,
     "fuse": truth,
     "uneven": truth,
+    "tune": truth,
     "prefetch": optional,
     "every": seconds_of,
 }
@@ -59,8 +60,9 @@ def settings(given: dict[str, Any], own: dict[str, Any]) -> tuple[dict[str, Any]
         del config["prefetch"]
     if config["jpeg"] == _USUAL["jpeg"]:
         del config["jpeg"]
-    if not config["uneven"]:
-        del config["uneven"]
+    for name in ("uneven", "tune"):
+        if not config[name]:
+            del config[name]
     if given.get("world_size") == 1 and given.get("rank") is None:
         config["rank"] = 0  # said outright that nobody shares the source, in whatever environment
     return config, every, _said.get("hooks", ())

@@ -10,6 +10,7 @@ from numbers import Integral, Real
 from ..errors import RecipeError, SourceError
 from .arguments import path_text
 from .read import STRICT, errors_given, fields_from
+from .table_columns import is_missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def _typed(name: str, values: Sequence[Any]) -> dict[str, Any]:
     for i, value in enumerate(values):
         kind = _kind(value)
         if kind is None or (kind == "float" and not math.isfinite(value)):
-            what = "a missing value, or no finite number" if kind or _is_missing(value) else f"of the type {type(value).__name__}"
+            what = "a missing value, or no finite number" if kind or is_missing(value) else f"of the type {type(value).__name__}"
             text = f"headrace: files: item {i} has {name} = {value!r}, which is {what}: must be numbers, arrays or text"
             raise RecipeError(f"{text}; for anything else use hr.source or a map")
         kinds.add(kind)
@@ -164,14 +165,6 @@ def _typed(name: str, values: Sequence[Any]) -> dict[str, Any]:
 def _is_array(value: Any) -> bool:
     """Whether it is a list of numbers, or an array of any framework. A tensor of one number is a number."""
     return isinstance(value, (list, tuple)) or (not isinstance(value, type) and getattr(value, "shape", ()) not in ((), None))
-
-
-def _is_missing(value: Any) -> bool:
-    """Whether it is None or NaT. Arrays and pandas' NA have no truth value."""
-    try:
-        return value is None or bool(value != value)
-    except (TypeError, ValueError):
-        return False
 
 
 def _kind(value: Any) -> str | None:

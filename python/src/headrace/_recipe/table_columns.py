@@ -97,7 +97,7 @@ def _texts(what: str, values: Any) -> list[str]:
     others = [i for i, value in enumerate(values) if not isinstance(value, str)]
     if not others:
         return list(map(str, values))
-    missing = next((i for i in others if _is_missing(values[i])), None)
+    missing = next((i for i in others if is_missing(values[i])), None)
     if missing is not None:
         raise RecipeError(f"{what} with a missing value as value {missing}: {_WRITE}")
     value = values[others[0]]
@@ -106,6 +106,11 @@ def _texts(what: str, values: Any) -> list[str]:
     raise RecipeError(f"{what} with {value!r:.60} as value {others[0]}, and text before or after it: must be text in each row")
 
 
-def _is_missing(value: Any) -> bool:
-    missing = value is None or value is getattr(sys.modules.get("pandas"), "NA", None)
-    return missing or (isinstance(value, float) and value != value)
+def is_missing(value: Any) -> bool:
+    """Whether it is None, NaN, NaT or pandas' NA."""
+    if value is None or value is getattr(sys.modules.get("pandas"), "NA", None):
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # as of an array
+        return False

@@ -29,16 +29,21 @@ _SCALE = "write .normalize(mean, std), with mean and std for values from 0 to 1,
 
 _BOXES = "boxes move with the pixels after .boxes(along=…, format=…), which cuts and drops them too; points after .points()"
 
-# Transforms, most of them of torchvision's v2. A step that there is by now is named instead: its description says what it replaces.
-_OF_IMAGES = """
-    adjustbrightness adjustcontrast adjustgamma adjusthue adjustsaturation adjustsharpness augmix autoaugment autocontrast
-    channelpermutation choice crop cutout equalize erase erasing fivecrop gamma gaussiannoise
-    grayscaletorgb invert jpeg lineartransformation mosaic order permutechannels photometricdistort posterize randaugment
-    randomadjustsharpness randomapply randomautocontrast randombrightness randomchannelpermutation randomchoice
-    randomcontrast randomequalize randomerasing randomgamma randominvert randomorder
-    randomphotometricdistort randomposterize randomresize randomscale randomsharpness
-    resizedcrop sharpness tencrop trivialaugment trivialaugmentwide
-"""
+# Transforms of torchvision's and others that have no step. Those that have one are named by its description, which says what it replaces.
+_OF_IMAGES = "lineartransformation randomresize randomscale resizedcrop"
+# Other names of steps.
+_ALSO = {
+    "random_channel_permutation": "channelpermutation permutechannels channelshuffle",
+    "random_photometric_distort": "photometricdistort",
+    "random_choice": "choice oneof",
+    "random_order": "order someof",
+    "random_erasing": "erase erasing coarsedropout",
+    "adjust_gamma": "gamma randomgamma",
+    "adjust_sharpness": "sharpness",
+    "random_adjust_sharpness": "randomsharpness",
+    "jpeg": "imagecompression",
+}
+_FACTORS = ("brightness", "contrast", "saturation", "hue")
 _OF_BOXES = """
     clampboundingboxes clampkeypoints convertboundingboxformat sanitizekeypoints setclampingmode
 """
@@ -55,6 +60,10 @@ _METHODS = {
     "horizontalflip": "write .random_flip(1)",
     "verticalflip": "write .random_vertical_flip(1)",
     **dict.fromkeys(_OF_IMAGES.split(), _OWN_FUNCTION),
+    **{name: f"write .{step}(…)" for step, names in _ALSO.items() for name in names.split()},
+    **{f"{how}{of}": f"write .color_jitter({of}=(least, greatest))" for of in _FACTORS for how in ("adjust", "random")},
+    "crop": "write .center_crop(size) or .random_crop(size)",
+    "grayscaletorgb": "decode_image() gives arrays of RGB pixels: leave it out",
     **dict.fromkeys(("tograyscale", "rgbtograyscale"), "write .grayscale()"),
     **dict.fromkeys(("identity", "topuretensor", "rgb", "topilimage"), "decode_image() gives arrays of RGB pixels: leave it out"),
     **dict.fromkeys(("lambda", "transformimage"), 'write .map(function, fields="image")'),
@@ -64,10 +73,7 @@ _METHODS = {
     "uniformtemporalsubsample": "write .decode_video(n), which takes frames by stride, rate or evenly",
     "randomsplit": 'write .split({"train": 0.9, "val": 0.1}), a dict of pipelines',
     "limit": "write .take(n) after the source for n of its samples, or .loader(steps_per_epoch=n) for n batches of each epoch",
-    "specaugment": 'write .map(function, fields="mel") after the spectrogram is made',
     "tokenize": 'write .map(tokenizer, fields="text")',
-    "mixup": "write .batch(n, collate=function), or .map(function) after batch",
-    "cutmix": "write .batch(n, collate=function), or .map(function) after batch",
     "transform": 'write .map(function), or .map(function, fields="image")',
     "transforms": 'write .map(function), or .map(function, fields="image")',
     "permute": 'write .layout("NCHW")',
@@ -93,7 +99,6 @@ _METHODS = {
     "interleave": _MERGE,
     "zip": "give hr.files a DataFrame or a list of dicts, whose columns become fields beside the image",
     "concatenate": _MERGE,
-    "shard": _RANKS,
     "paddedbatch": "write .bucket_batch(…) or .pack(…)",
     "enumerate": "write enumerate(loader) in your loop",
     "fromtensorslices": _SOURCE,
@@ -242,8 +247,7 @@ _OF_LOADER = {
     "limit": "write .loader(steps_per_epoch=n) for n batches of each epoch",
     "cuda": 'write loader.to("torch", device="cuda")',
     "numpy": 'write loader.to("numpy")',
-    "tuples": 'a batch is a dict: write batch["image"], batch["label"]',
-    "totuple": 'a batch is a dict: write batch["image"], batch["label"]',
+    **dict.fromkeys(("tuples", "totuple"), 'write pipeline.tuples("image", "label").loader(), or batch["image"], batch["label"]'),
     "save": "write torch.save(loader.state_dict(), path)",
     "load": "write loader.load_state_dict(torch.load(path))",
     "withepoch": "each for loop is an epoch: write .loader(epochs=n, steps_per_epoch=n)",

@@ -1,0 +1,71 @@
+"""What a run says would make it faster, and workers that find their number."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import headrace as hr
+
+CHANGES = {"more workers", "more cores", "faster step", "in the engine", "fewer bytes", "more read-ahead", "faster loop"}
+
+
+def wait(n):
+    time.sleep(0.02)
+    return n
+
+
+def numbers(**options):
+    return hr.source(range(100_000)).map(wait, gives=int, **options).batch(4)
+
+
+def loop(seconds, **options):
+    """Iterate a loader that tunes itself for so long, or until it has changed something."""
+    seen, until = [], time.monotonic() + seconds
+    with numbers(**options).loader(epochs=1, tune=True) as loader:
+        for batch in loader:
+            seen += batch.tolist()
+            if len(seen) % 40 == 0 and (loader.stats().get("tuned") or time.monotonic() > until):
+                break
+        workers = next(stage["workers"] for stage in loader.stats()["stages"] if "wait" in stage["name"])
+        return seen, workers, loader.stats(), loader.tuning()
+
+
+def test_workers_of_a_function_that_waits():
+    """Only a function has its workers changed that does not say how many it has."""
+    with ThreadPoolExecutor() as threads:
+        tuned, given, here = threads.map(lambda each: loop(*each[:1], **each[1]), [(60, {}), (5, {"workers": 1}), (5, {"where": "here"})])
+    seen, workers, stats, settings = tuned
+    change = stats["tuned"][0]
+    assert change["to"] > change["from"] >= 1
+    assert workers == (change["to"] if change["kept"] else change["from"])
+    assert settings == ({change["stage"]: workers} if change["kept"] else {})
+    assert seen == list(range(len(seen)))
+    assert "tuned: " in str(stats)
+    for seen, workers, stats, settings in given, here:
+        assert (workers, stats.get("tuned"), settings) == (1, None, {})
+        assert seen == list(range(len(seen)))
+
+
+def test_advice_of_a_function_that_limits():
+    with numbers(workers=1).loader(epochs=1) as loader:
+        began = time.monotonic()
+        for _ in loader:
+            assert loader.stats()["advice"] == [] or time.monotonic() - began > 2
+            if time.monotonic() - began > 2.6:
+                break
+        stats = loader.stats()
+    advice = stats["advice"]
+    assert {gain["change"] for gain in advice} <= CHANGES
+    assert [gain["rate"] for gain in advice] == sorted((gain["rate"] for gain in advice), reverse=True)
+    workers = next(gain for gain in advice if gain["change"] == "more workers")
+    assert workers["from"] == 1
+    assert workers["to"] > 1
+    assert 0 < workers["least"] <= workers["rate"] <= workers["most"]
+    assert workers["text"] in " ".join(str(stats).split())
+
+
+def test_tune_is_true_or_false():
+    with pytest.raises(hr.RecipeError, match="tune"):
+        numbers().loader(tune=np.ones(2))
