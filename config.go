@@ -77,8 +77,8 @@ type Config struct {
 	Prefetch *int `json:"prefetch" min:"0" max:"1000"`
 
 	// Tune says whether the loader changes the workers of functions of Python while it
-	// runs, of those that do not say how many they have, if that makes the consumer's loop
-	// faster. Samples, order and state are the same.
+	// runs, of those that do not say how many they have, if that makes the consumer's
+	// loop faster. Samples, order and state are the same.
 	Tune bool `json:"tune" doc:"change the workers of functions while it runs, where that helps"`
 
 	// Fuse says whether the operations on an image are one pass, from compressed bytes to

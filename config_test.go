@@ -72,10 +72,10 @@ func TestConfigOfAFile(t *testing.T) {
 		"loader:\n  epochs: many":  `r.yaml:5:11: loader: epochs is "many": must be a whole number`,
 		"loader:\n  memory: much":  `r.yaml:5:11: loader: memory is "much": must be a number of bytes, at least 1, such as 1073741824, 512MiB or 2GB`,
 		"loader:\n  memory: [1]":   `r.yaml:5:11: loader: memory is [1]: must be a number of bytes`,
-		"loader:\n  wrokers: 3":    `r.yaml:5:3: loader: unknown key "wrokers": did you mean "workers"? the keys are epochs, workers, order, memory, hold_limit, on_error, max_errors, steps_per_epoch, uneven, stall_after, prefetch, fuse, jpeg, dead_letters`,
+		"loader:\n  wrokers: 3":    `r.yaml:5:3: loader: unknown key "wrokers": did you mean "workers"? the keys are epochs, workers, order, memory, hold_limit, on_error, max_errors, steps_per_epoch, uneven, stall_after, prefetch, tune, fuse, jpeg, dead_letters`,
 		"loader:\n  max_errors: 3": `r.yaml:5:15: loader: max_errors has no meaning with on_error="raise": the first bad sample stops the run; use on_error="skip"`,
 		"loader:\n  fuse: yes":     `r.yaml:5:9: loader: fuse is "yes": must be true or false`,
-		"loader: {a: 1, a: 2}": "r.yaml:4:16: loader: unknown key \"a\": the keys are epochs, workers, order, memory, hold_limit, on_error, max_errors, steps_per_epoch, uneven, stall_after, prefetch, fuse, jpeg, dead_letters\n" +
+		"loader: {a: 1, a: 2}": "r.yaml:4:16: loader: unknown key \"a\": the keys are epochs, workers, order, memory, hold_limit, on_error, max_errors, steps_per_epoch, uneven, stall_after, prefetch, tune, fuse, jpeg, dead_letters\n" +
 			"r.yaml:4:16: loader: a is given twice",
 		"loader: {memory: 1.0, workers: ']'}": `r.yaml:4:18: loader: memory is 1.0: must be a number of bytes
 r.yaml:4:32: loader: workers is "]": must be a whole number`,

@@ -130,7 +130,7 @@ def of_packs(function: Callable[[int], int], threads: int, calls: int) -> Made:
 
 
 def hand_out(connections: Sequence[socket.socket], calls: int, pack: int = 5) -> None:
-    """Send the number of calls in the next pack to whoever asks, and 0 at the end."""
+    """Send the number of calls in the next pack to a thread that asks, and 0 at the end."""
     threads = list(connections)
     while threads:
         for one in select.select(threads, [], [])[0]:

@@ -137,8 +137,8 @@ func (p *Pool) modules() (modules []string) {
 	return modules
 }
 
-// Given reports whether somebody has said how many workers there are: for the function,
-// or for a set of workers that it has with others.
+// Given reports whether the number of workers was given: for the function, or for a set
+// of workers that it shares.
 func (p *Pool) Given() bool { return p.o.Exact || p.o.User != nil }
 
 // Call applies the function to a sample and waits for the result. If ctx ends before a

@@ -176,7 +176,8 @@ func (w *Watched) momentOf(now time.Time, s stats.Snapshot, from reading) *Momen
 	m := &Moment{
 		ID: w.id, Name: w.name, Program: cut(w.loader.Program, 80), PID: w.loader.PID, Rank: w.loader.Rank, Ranks: max(1, w.loader.Ranks),
 		Time: now.UnixMilli(), Running: brief(now.Sub(w.began).Seconds()), Window: brief(seconds),
-		Sentence: stats.Verdict(s), Helps: cut(stats.Helps(s), mostText), Progress: last.progress, Waits: w.waits.of(now), Cores: s.Resources.Cores,
+		Sentence: stats.Verdict(s), Helps: cut(stats.Helps(s), mostText),
+		Progress: last.progress, Waits: w.waits.of(now), Cores: s.Resources.Cores,
 		Lost: w.lost, Replaced: w.replaced, Failures: append([]Failure{}, w.failures...), Notes: append([]Note{}, w.notes...),
 	}
 	slices.Reverse(m.Failures)

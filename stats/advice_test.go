@@ -75,12 +75,12 @@ func TestAFunctionThatWaitsMayHaveMany(t *testing.T) {
 
 func TestCoresAreAdvisedWhereTheyLimit(t *testing.T) {
 	s := slowFunction()
-	if slices.ContainsFunc(stats.Advice(s), func(g stats.Gain) bool { return g.Change == stats.MoreCores && g.Rate > 1.3*100 }) {
+	if slices.ContainsFunc(stats.Advice(s), func(g stats.Gain) bool { return g.Change == "more cores" && g.Rate > 1.3*100 }) {
 		t.Error("half of the cores is idle, and one worker limits")
 	}
 	s.Stages[2].Workers, s.Stages[2].Busy = 2, 19*time.Second
 	s.Resources.Processes[2].User = 17 * time.Second
-	g := advised(t, s, stats.MoreCores)
+	g := advised(t, s, "more cores")
 	if g.From != 2 || g.To != 4 || g.Rate < 170 || g.Most > 230 {
 		t.Errorf("%+v", g)
 	}
@@ -93,14 +93,14 @@ func TestCoresAreAdvisedWhereTheyLimit(t *testing.T) {
 
 // The engine needs a tenth of what a function does.
 func TestStepsOfTheEngine(t *testing.T) {
-	g := advised(t, slowFunction(), stats.InEngine)
+	g := advised(t, slowFunction(), "in the engine")
 	if g.Stage != function || g.Rate < 300 {
 		t.Errorf("%+v", g)
 	}
 }
 
 func TestAStepInHalfTheTime(t *testing.T) {
-	g := advised(t, slowFunction(), stats.FasterStep)
+	g := advised(t, slowFunction(), "faster step")
 	if g.Stage != function || g.Rate < 170 || g.Rate > 215 {
 		t.Errorf("%+v", g)
 	}
@@ -112,7 +112,7 @@ func TestALoopThatLimits(t *testing.T) {
 	s.Stages[2].Busy, s.Stages[2].Blocked = time.Second, 9*time.Second
 	s.Resources.Processes[0].User, s.Resources.Processes[2].User = 9*time.Second, time.Second
 	all := stats.Advice(s)
-	if len(all) != 1 || all[0].Change != stats.FasterLoop || all[0].Rate < 150 || all[0].Rate > 205 {
+	if len(all) != 1 || all[0].Change != "faster loop" || all[0].Rate < 150 || all[0].Rate > 205 {
 		t.Errorf("%+v", all)
 	}
 }
@@ -122,7 +122,7 @@ func TestFewerBytes(t *testing.T) {
 	s.Stages[2].Busy, s.Stages[2].Blocked = time.Second, 9*time.Second
 	s.Resources.Processes[2].User = time.Second
 	s.Waited, s.Handed = 8*time.Second, 7900*time.Millisecond
-	if g := advised(t, s, stats.FewerBytes); g.Rate < 130 || g.Rate > 180 {
+	if g := advised(t, s, "fewer bytes"); g.Rate < 130 || g.Rate > 180 {
 		t.Errorf("%+v", g)
 	}
 }
@@ -135,11 +135,11 @@ func TestReadAhead(t *testing.T) {
 	s.Stages[2].Busy, s.Stages[2].Starved, s.Stages[2].Blocked = 5*time.Second, 5*time.Second, 0
 	s.Functions[0].Time = 5 * time.Second
 	s.Resources.Processes[2].User = 5 * time.Second
-	if g := advised(t, s, stats.ReadAhead); g.Rate < 150 || g.Rate > 205 {
+	if g := advised(t, s, "more read-ahead"); g.Rate < 150 || g.Rate > 205 {
 		t.Errorf("%+v", g)
 	}
 	// Half of what the function takes is a quarter of a turn.
-	if g := advised(t, s, stats.FasterStep); g.Rate < 115 || g.Rate > 140 {
+	if g := advised(t, s, "faster step"); g.Rate < 115 || g.Rate > 140 {
 		t.Errorf("%+v", g)
 	}
 }

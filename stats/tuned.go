@@ -17,5 +17,5 @@ type Tuned struct {
 // counted, as for [Advice].
 func Rate(s Snapshot) (rate float64, ok bool) {
 	n, ok := networkOf(s)
-	return n.rate, ok
+	return n.Rate, ok
 }

@@ -726,6 +726,7 @@ var arrows = []arrow{
 	{".", "internal/survey", "what functions of Python give"},
 	{".", "internal/tune", "which changes workers while a loader runs"},
 	{"internal/tune", "stats", "as statistics advise"},
+	{"stats", "stats/stations", "what a change would bring"},
 	{".", "internal/compile", "a plan becomes a pipeline"},
 	{".", "internal/resume", "states are checked and joined"},
 	{".", "state", "what a run goes on from"},

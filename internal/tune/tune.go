@@ -68,12 +68,14 @@ func (l Loader) advised(seen stats.Snapshot, refused map[string]bool) (gain stat
 	return gain, false
 }
 
-// affordable is how many workers there is memory for, of those that are advised: each
-// takes what the largest has of its own.
+// affordable returns the number of workers, of those advised, for which there is memory:
+// each takes as much as the largest has of its own.
 func (l Loader) affordable(seen stats.Snapshot, g stats.Gain) int {
 	each := int64(0)
 	works := func(p stats.Process) bool {
-		return slices.ContainsFunc(seen.Functions, func(f stats.Function) bool { return f.Within == g.Stage && slices.Contains(f.PIDs, p.PID) })
+		return slices.ContainsFunc(seen.Functions, func(f stats.Function) bool {
+			return f.Within == g.Stage && slices.Contains(f.PIDs, p.PID)
+		})
 	}
 	for _, p := range seen.Resources.Processes {
 		if works(p) && p.Resident != nil && p.Shared != nil {
@@ -106,14 +108,14 @@ func (l Loader) try(ctx context.Context, seen stats.Snapshot, g stats.Gain) (cha
 	return change, true
 }
 
-// watch returns what a run did for so long, in which its loop took some batches; not ok:
-// the context has ended.
+// watch returns the statistics of so long a time, in which the loop took some batches;
+// not ok: the context has ended.
 func (l Loader) watch(ctx context.Context, wait time.Duration) (seen stats.Snapshot, ok bool) {
 	before := l.Stats()
 	for sleep(ctx, wait) {
 		now := l.Stats()
 		seen, err := now.Since(before)
-		if err != nil { // the run has begun anew
+		if err != nil { // the run has begun again
 			before = now
 			continue
 		}

@@ -203,5 +203,5 @@ def test_a_batch_of_a_table_is_replayed_with_its_columns(photos, tmp_path):
 def test_missing_values_of_pandas_are_told_as_such(photos):
     pandas = pytest.importorskip("pandas")
     for missing in (pandas.NA, pandas.NaT, None, float("nan")):
-        with pytest.raises(hr.RecipeError, match="item 0 has score = .*, which is a missing value, or no finite number"):
+        with pytest.raises(hr.RecipeError, match=r"item 0 has score = .*, which is a missing value, or no finite number"):
             hr.files([(str(paths_of(photos)[0]), missing)], fields="score")

@@ -28,8 +28,10 @@ def loop(seconds, **options):
             seen += batch.tolist()
             if len(seen) % 40 == 0 and (loader.stats().get("tuned") or time.monotonic() > until):
                 break
-        workers = next(stage["workers"] for stage in loader.stats()["stages"] if "wait" in stage["name"])
-        return seen, workers, loader.stats(), loader.tuning()
+        stats = loader.stats()
+        within = next(function["within"] for function in stats["functions"] if function["stage"] == "map")
+        workers = next(stage["workers"] for stage in stats["stages"] if stage["name"] == within)
+        return seen, workers, stats, loader.tuning()
 
 
 def test_workers_of_a_function_that_waits():
