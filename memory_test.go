@@ -31,7 +31,7 @@ func tree(t *rapid.T, roots []string) string {
 	n := 0
 	pick := func(what string, of ...string) string { return rapid.SampledFrom(of).Draw(t, what) }
 	failures := func() string {
-		return pick("failures", "", "", `,"failures":{"on_error":"replace","max_errors":0.9}`, `,"failures":{"on_error":"skip","max_errors":0.9}`, `,"failures":{"retries":1,"wait":0}`)
+		return pick("failures", "", "", `,"failures":{"on_error":"replace","max_errors":1.0}`, `,"failures":{"on_error":"skip","max_errors":1.0}`, `,"failures":{"retries":1,"wait":0}`)
 	}
 	named := func(op, args string) string {
 		n++
