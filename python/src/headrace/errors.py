@@ -72,7 +72,7 @@ class HeadraceError(Exception):
         """
         from ._report.facts import facts_of
 
-        return facts_of(self)
+        return facts_of(self, RemoteTraceback)
 
 
 class HeadraceWarning(UserWarning):

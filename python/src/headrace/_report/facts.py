@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-from ..errors import RemoteTraceback
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -34,8 +32,8 @@ FACTS = (
 )
 
 
-def facts_of(error: HeadraceError) -> dict[str, Any]:
-    """Implements `HeadraceError.as_dict`. What is not known, or empty, is left out."""
+def facts_of(error: HeadraceError, told_as_remote: type[BaseException]) -> dict[str, Any]:
+    """Implements `HeadraceError.as_dict`. What is not known, or empty, is left out, and so is a cause that `remote_traceback` has."""
     plain = (object, BaseException, Exception)
     builtin = [kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins" and kind not in plain]
     told: dict[str, Any] = {"type": type(error).__name__, "builtin": builtin, "message": str(error)}
@@ -44,7 +42,7 @@ def facts_of(error: HeadraceError) -> dict[str, Any]:
         if value not in (None, "", []):
             told[name] = value
     cause = error.__cause__
-    if cause is not None and not isinstance(cause, RemoteTraceback):  # which is remote_traceback
+    if cause is not None and not isinstance(cause, told_as_remote):
         told["cause"] = {"type": _name(type(cause)), "message": str(cause)}
     return told
 
