@@ -2,6 +2,7 @@ package stats
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/headrace/headrace/stats/stations"
@@ -33,14 +34,16 @@ func Advice(s Snapshot) []Gain {
 	return n.Gains()
 }
 
-// Helps returns a sentence about the first change of [Advice], or "" if there is none.
+// Helps returns a sentence about the first change of [Advice], or "" if there is none. A
+// change of a number comes before one that has to be programmed.
 func Helps(s Snapshot) string {
 	all := Advice(s)
 	if len(all) == 0 {
 		return ""
 	}
+	first := max(0, slices.IndexFunc(all, func(g Gain) bool { return g.Change == MoreWorkers || g.Change == stations.ReadAhead }))
 	now, _ := Rate(s)
-	return fmt.Sprintf("What would help: %s; %s samples/s instead of %s.", all[0].Text, count(all[0].Rate), count(now))
+	return fmt.Sprintf("What would help: %s; %s samples/s instead of %s.", all[first].Text, count(all[first].Rate), count(now))
 }
 
 // advice draws a line for each change.

@@ -161,6 +161,16 @@ func TestNoAdviceOfTooLittle(t *testing.T) {
 	}
 }
 
+func TestASentenceSaysWhatHelps(t *testing.T) {
+	text := stats.Helps(slowFunction())
+	if !strings.HasPrefix(text, "What would help: workers=2 for map(slow), which has 1; ") {
+		t.Error(text)
+	}
+	if text := stats.Helps(stats.Snapshot{}); text != "" {
+		t.Error(text)
+	}
+}
+
 func TestAdviceIsInTheText(t *testing.T) {
 	text := stats.Text(slowFunction())
 	for _, line := range []string{"what would help", "workers=2 for map(slow), which has 1", "map(slow) in half the time"} {
