@@ -50,7 +50,9 @@ func Run(ctx context.Context, l Loader) {
 			return
 		}
 		refused[change.Stage] = !change.Kept
-		l.Told(change)
+		if change.After > 0 {
+			l.Told(change)
+		}
 	}
 }
 
@@ -88,13 +90,13 @@ func (l Loader) affordable(seen stats.Snapshot, g stats.Gain) int {
 	return min(g.To, g.From+int(l.Room()/each))
 }
 
-// try makes a change, and takes it back if it does not help; not ok: the context has
-// ended.
+// try makes a change, and takes it back if it does not help. One that was not made, as
+// the stage's workers cannot change, has no rate After; not ok: the context has ended.
 func (l Loader) try(ctx context.Context, seen stats.Snapshot, g stats.Gain) (change stats.Tuned, ok bool) {
 	before, _ := stats.Rate(seen)
 	change = stats.Tuned{Stage: g.Stage, From: g.From, To: g.To, Before: before, Told: g.Rate}
 	if err := l.SetWorkers(g.Stage, g.To); err != nil {
-		return change, true // it has workers of a kind that cannot change
+		return change, true
 	}
 	if !sleep(ctx, settles) {
 		return change, false

@@ -3,6 +3,7 @@ package tune_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
@@ -23,6 +24,7 @@ type run struct {
 	room    int64   // bytes for workers; 0: a gigabyte
 	noise   float64 // of the rate, between two looks
 	workers int
+	fixed   bool // the stage's workers cannot change
 
 	rand    *rand.Rand
 	counted stats.Snapshot
@@ -83,6 +85,10 @@ func tuned(t *testing.T, r *run, long time.Duration) {
 		SetWorkers: func(name string, n int) error {
 			if name != stage {
 				t.Errorf("workers of %s", name)
+			}
+			if r.fixed {
+				r.set = append(r.set, n)
+				return errors.New("its workers cannot change")
 			}
 			r.stats()
 			r.workers = n
@@ -167,6 +173,17 @@ func TestWorkersThatSomebodyGave(t *testing.T) {
 		tuned(t, r, time.Hour)
 		if r.set != nil {
 			t.Errorf("%v", r.set)
+		}
+	})
+}
+
+// A stage whose workers cannot change is asked once, and nothing is told of it.
+func TestAStageThatRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRun(run{wait: 10 * time.Millisecond, limit: 1500, workers: 2, fixed: true})
+		tuned(t, r, time.Hour)
+		if len(r.set) != 1 || r.told != nil {
+			t.Errorf("asked for %v, told of %+v", r.set, r.told)
 		}
 	})
 }
