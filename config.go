@@ -67,7 +67,7 @@ type Config struct {
 	Agree bool `json:"agree"`
 
 	// StallAfter is for how many seconds nothing moves before Options.Warn says what is
-	// waited for; 0: never; nil: 300.
+	// waited for; 0: never; nil: 60.
 	StallAfter *float64 `json:"stall_after" min:"0"`
 
 	// Prefetch is how many batches are ready ahead of the consumer; nil: 2, and functions
@@ -170,7 +170,7 @@ func (c Config) Check() error {
 	refuse(c.StepsPerEpoch != nil && *c.StepsPerEpoch < 1, "steps_per_epoch is %d: must be a number of batches, "+
 		"or null for all that there are", deref(c.StepsPerEpoch))
 	refuse(c.StallAfter != nil && !(*c.StallAfter >= 0 && *c.StallAfter <= mostStallAfter), "stall_after is %v: "+
-		"must be from 0 (never) to %d seconds, or null for 300", deref(c.StallAfter), int(mostStallAfter))
+		"must be from 0 (never) to %d seconds, or null for 60", deref(c.StallAfter), int(mostStallAfter))
 	refuse(c.Prefetch != nil && (*c.Prefetch < 0 || *c.Prefetch > 1000), "prefetch is %d: "+
 		"must be from 0, on demand, to 1000 batches, or null for the default", deref(c.Prefetch))
 	refuse(c.OnError == Raise && c.MaxErrors.Given(), "max_errors has no meaning with on_error=%q: "+
