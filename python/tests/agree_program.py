@@ -10,7 +10,6 @@ import json
 import os
 import sys
 import time
-import traceback
 import warnings
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ import torch.distributed as dist
 
 import headrace as hr
 from agree_pipelines import PIPELINES, filtered, numbers
+from forked_ranks import forked
 
 WHOLE = os.environ.get("HEADRACE_TESTS") == "whole"
 Batches = list[list[int]]
@@ -143,26 +143,16 @@ def in_mesh(rank: int) -> dict[str, Any]:
 
 def run(folder: Path, world: int) -> int:
     folder.mkdir()
-    children = []
-    for rank in range(world):
-        child = os.fork()
-        if child == 0:
-            code = 1
-            try:
-                os.chdir(folder)
-                os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(world)}
-                dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=world)
-                with numbers(1).loader(rank=0, world_size=1):  # so that all loaders share one engine
-                    said = in_mesh(rank) if world == 4 else tried(rank, world)
-                    (folder / f"{rank}.json").write_text(json.dumps(said))
-                code = 0
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                sys.stderr.flush()
-                os._exit(code)
-        children.append(child)
-    return max(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
+
+    def of_rank(rank: int) -> None:
+        os.chdir(folder)
+        os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(world)}
+        dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=world)
+        with numbers(1).loader(rank=0, world_size=1):  # so that all loaders share one engine
+            said = in_mesh(rank) if world == 4 else tried(rank, world)
+            (folder / f"{rank}.json").write_text(json.dumps(said))
+
+    return max(forked(world, of_rank))
 
 
 if __name__ == "__main__":

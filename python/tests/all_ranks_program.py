@@ -10,7 +10,6 @@ import json
 import os
 import sys
 import time
-import traceback
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import torch
 import torch.distributed as dist
 
 import headrace as hr
+from forked_ranks import forked
 
 BATCH, STEP = 0.04, 0.005  # seconds of a slow rank's batch, and of a step
 
@@ -95,23 +95,12 @@ def tried(rank: int) -> dict[str, Any]:
 
 
 def run(folder: Path) -> int:
-    children = []
-    for rank in range(2):
-        child = os.fork()
-        if child == 0:
-            code = 1
-            try:
-                os.environ |= {"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
-                dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
-                (folder / f"{rank}.json").write_text(json.dumps(tried(rank)))
-                code = 0
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                sys.stderr.flush()
-                os._exit(code)
-        children.append(child)
-    return max(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
+    def of_rank(rank: int) -> None:
+        os.environ |= {"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
+        dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
+        (folder / f"{rank}.json").write_text(json.dumps(tried(rank)))
+
+    return max(forked(2, of_rank))
 
 
 if __name__ == "__main__":

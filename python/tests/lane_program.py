@@ -6,33 +6,18 @@ They are forked after headrace is imported, and what they tell is written as JSO
 from __future__ import annotations
 
 import json
-import os
 import sys
 import tempfile
-import traceback
 from pathlib import Path
 
+from forked_ranks import forked
 from lane_compositions import check
 
 
 def in_processes(world, of_rank):
     """What each rank has, all of them at once."""
     with tempfile.TemporaryDirectory() as folder:
-        children = []
-        for rank in range(world):
-            child = os.fork()
-            if child == 0:
-                code = 1
-                try:
-                    Path(folder, str(rank)).write_text(json.dumps(of_rank(rank)))
-                    code = 0
-                except BaseException:
-                    traceback.print_exc()
-                finally:
-                    sys.stderr.flush()
-                    os._exit(code)
-            children.append(child)
-        codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+        codes = forked(world, lambda rank: Path(folder, str(rank)).write_text(json.dumps(of_rank(rank))))
         if any(codes):
             raise SystemExit(f"ranks have ended with {codes}")
         return [json.loads(Path(folder, str(rank)).read_text()) for rank in range(world)]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import traceback
 import warnings
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import torch.distributed as dist
 import torch.distributed.device_mesh
 
 import headrace as hr
+from forked_ranks import forked
 from headrace._recipe import launcher
 
 WORLD = 4
@@ -188,24 +188,13 @@ def begin(rank: int, store: str) -> None:
 
 
 def main(folder: Path) -> int:
-    children = []
-    for rank in range(WORLD):
-        child = os.fork()
-        if child == 0:
-            code = 1
-            try:
-                os.chdir(folder)
-                begin(rank, "first")
-                with numbers().loader():  # so that all loaders share one engine
-                    (folder / f"{rank}.json").write_text(json.dumps(tried(rank)))
-                code = 0
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                sys.stderr.flush()
-                os._exit(code)
-        children.append(child)
-    return max(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
+    def of_rank(rank: int) -> None:
+        os.chdir(folder)
+        begin(rank, "first")
+        with numbers().loader():  # so that all loaders share one engine
+            (folder / f"{rank}.json").write_text(json.dumps(tried(rank)))
+
+    return max(forked(WORLD, of_rank))
 
 
 if __name__ == "__main__":
