@@ -21,6 +21,7 @@ func benchCommand() *cobra.Command {
 		seconds float64
 		rounds  int
 		asJSON  bool
+		feeds   feed
 	)
 	c := &cobra.Command{
 		Use:   "bench RECIPE",
@@ -35,6 +36,7 @@ slices of two seconds; slowest–fastest are over its slices. A warm-up before e
 Ctrl-C prints what was measured so far, with exit code 130.`,
 		Example: `  headrace bench train.yaml
   headrace bench train.yaml --seconds 30 --workers 1,2,4,8
+  headrace bench train.yaml --feed 8x4200
   headrace bench train.yaml --json | jq '.columns[] | {workers, verdict}'`,
 		Args: oneRecipe,
 	}
@@ -42,6 +44,7 @@ Ctrl-C prints what was measured so far, with exit code 130.`,
 	c.Flags().IntSliceVar(&workers, "workers", nil, "numbers of workers, a column each (default: up to all cores)")
 	c.Flags().Float64Var(&seconds, "seconds", 10, "seconds to measure each number of workers")
 	c.Flags().IntVar(&rounds, "rounds", 5, "slices of that time, in turns with the other columns")
+	c.Flags().Var(&feeds, "feed", "samples per second, such as 4200 or 8x4200: say how many cores that takes")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON, with all slices")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := checkBench(workers, seconds, rounds); err != nil {
@@ -61,7 +64,7 @@ Ctrl-C prints what was measured so far, with exit code 130.`,
 		m, err := measure(c.Context(), plan, progress.open, progress.slice)
 		progress.end()
 		if asJSON {
-			return errors.Join(printJSON(c.OutOrStdout(), m.document(f.Name, err != nil)), err)
+			return errors.Join(printJSON(c.OutOrStdout(), m.document(f.Name, feeds, err != nil)), err)
 		}
 		if err != nil && len(m.begun()) == 0 {
 			return err
@@ -71,6 +74,9 @@ Ctrl-C prints what was measured so far, with exit code 130.`,
 			secondsText(seconds), words.Plural(int64(rounds), "round"), words.Plural(int64(machine.CPUs()), "core")))
 		p.blank()
 		m.table(p)
+		if feeds.consumers > 0 && len(m.begun()) > 0 {
+			p.line("", plainInk, feeds.line(m))
+		}
 		_, failed := io.WriteString(c.OutOrStdout(), p.text.String())
 		return errors.Join(failed, err)
 	}

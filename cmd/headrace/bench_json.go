@@ -19,6 +19,12 @@ type benchDocument struct {
 	SampleBytes int64              `json:"sample_bytes"`
 	BatchBytes  int64              `json:"batch_bytes"`
 	Columns     []benchColumnEntry `json:"columns"`
+	Feed        *benchFeed         `json:"feed,omitempty"` // with --feed
+}
+
+type benchFeed struct {
+	Rate  float64 `json:"samples_per_second"` // of all consumers
+	Cores int     `json:"cores"`
 }
 
 type benchColumnEntry struct {
@@ -62,13 +68,16 @@ type benchSliceEntry struct {
 	DiskBytes  *int64   `json:"disk_bytes"` // of these; null: the system does not say
 }
 
-func (m benchResult) document(file string, interrupted bool) benchDocument {
+func (m benchResult) document(file string, feeds feed, interrupted bool) benchDocument {
 	d := benchDocument{
 		File: file, Recipe: m.plan.recipe, Cores: machine.CPUs(), Seconds: m.plan.seconds, Rounds: m.plan.rounds, Interrupted: interrupted,
 		Rows: m.ready.Rows, SampleBytes: m.ready.SampleBytes, BatchBytes: m.ready.BatchBytes, Columns: []benchColumnEntry{},
 	}
 	for _, c := range m.begun() {
 		d.Columns = append(d.Columns, m.entry(c, d.Columns))
+	}
+	if feeds.consumers > 0 && len(d.Columns) > 0 {
+		d.Feed = &benchFeed{feeds.all(), feeds.cores(m)}
 	}
 	return d
 }

@@ -41,6 +41,10 @@ type result struct {
 	Interrupted bool
 	Rows        int
 	SampleBytes float64 `json:"sample_bytes"`
+	Feed        struct {
+		Rate  float64 `json:"samples_per_second"`
+		Cores int
+	}
 	Columns     []struct {
 		Workers   int
 		Rate      float64 `json:"samples_per_second"`
@@ -79,7 +83,7 @@ func TestBench(t *testing.T) {
 	root := phototest.Folder(t, 22)
 	phototest.Spoil(t, root, "005.jpg")
 	recipeIn(t, root, benched)
-	got := invoke(t, root, "bench", "r.yaml", "--seconds", "0.6", "--rounds", "3", "--workers", "3,1", "--json")
+	got := invoke(t, root, "bench", "r.yaml", "--seconds", "0.6", "--rounds", "3", "--workers", "3,1", "--feed", "8x2500", "--json")
 	if got.code != 0 {
 		t.Fatal(got.stderr)
 	}
@@ -96,6 +100,9 @@ func TestBench(t *testing.T) {
 	}
 	if r.Seconds != 0.6 || r.Rounds != 3 || r.Interrupted || r.Rows != 4 || r.SampleBytes != 16*16*3+8 || r.Cores < 1 || len(r.Columns) != 2 || len(r.Recipe["steps"].([]any)) != 5 {
 		t.Fatalf("%+v", r)
+	}
+	if want := int(math.Ceil(20 * r.Columns[1].CPU)); r.Feed.Rate != 20000 || r.Feed.Cores != want {
+		t.Errorf("%+v feed 20,000 samples a second, want %d cores", r.Feed, want)
 	}
 	var files int64
 	for _, path := range glob(t, root) {
@@ -163,7 +170,7 @@ func glob(t *testing.T, root string) []string {
 func TestBenchTable(t *testing.T) {
 	root := phototest.Folder(t, 20)
 	recipeIn(t, root, benched)
-	got := invoke(t, root, "bench", "r.yaml", "--seconds", "0.2", "--rounds", "2", "--workers", "1,2")
+	got := invoke(t, root, "bench", "r.yaml", "--seconds", "0.2", "--rounds", "2", "--workers", "1,2", "--feed", "8 × 4,200")
 	if got.code != 0 {
 		t.Fatal(got.stderr)
 	}
@@ -173,7 +180,8 @@ func TestBenchTable(t *testing.T) {
 		`  slowest–fastest slice +\S+–\S+ +\S+–\S+\n`, `speed-up +1\.00 +\d+\.\d\d\n`, `batches/s +.*\n`, `read +.*\n`, `(  of it from disk .*\n)?`,
 		`written to batches +.*\n`, `cores used +.*\n`, `(  and waited for .*\n)?`, `CPU s per 1,000 samples +.*\n`, `peak memory, RSS +.*\n`, `peak of the byte budget +.*\n\n`,
 		`time of the stages' workers: .*\n`, `files +\d+·\d+·\d+·\d+ +\d+·\d+·\d+·\d+\n`, `read +.*\n`, `decode_image\+…\+batch +.*\n\n`,
-		`what limits\n`, `  1 worker: [A-Z].*\n`, `(?s:.*)  2 workers: [A-Z].*\n`, `(?s:.*)\n(Files|The system) (?s:.*)\.\n$`,
+		`what limits\n`, `  1 worker: [A-Z].*\n`, `(?s:.*)  2 workers: [A-Z].*\n`, `(?s:.*)\n(Files|The system) (?s:.*)\.\n`,
+		`To feed 8 × 4,200 samples/s: [0-9,]+ cores like these, by \S+ ms of CPU time a sample with 2\s+workers\. Your loop's own cores\s+come on top\.\n$`,
 	} {
 		at := regexp.MustCompile("^" + strings.TrimPrefix(want, "^")).FindStringIndex(rest)
 		if at == nil {

@@ -19,6 +19,7 @@ func TestEnvironment(t *testing.T) {
 	want := []string{
 		"HOME=/home/x", "OMP_NUM_THREADS=4", "EMPTY=",
 		"MKL_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "NUMEXPR_NUM_THREADS=1", "OPENCV_FOR_THREADS_NUM=1",
+		"MALLOC_MMAP_THRESHOLD_=16777216", "MALLOC_TRIM_THRESHOLD_=33554432",
 	}
 	if got := i.environment(); !slices.Equal(got, want) {
 		t.Errorf("it is %q", got)
@@ -32,6 +33,18 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("FROM_THE_ENGINE", "yes")
 	if got := new(Interpreter).environment(); !slices.Contains(got, "FROM_THE_ENGINE=yes") {
 		t.Errorf("it is %q", got)
+	}
+}
+
+// Whoever has set one threshold of the C library knows better.
+func TestThresholdsOfTheUsersOwn(t *testing.T) {
+	for _, own := range []string{"MALLOC_MMAP_THRESHOLD_=65536", "MALLOC_TRIM_THRESHOLD_=0", "GLIBC_TUNABLES=glibc.malloc.trim_threshold=0"} {
+		i := &Interpreter{Environment: []string{own}}
+		for _, entry := range i.environment() {
+			if strings.HasPrefix(entry, "MALLOC_") && entry != own {
+				t.Errorf("with %s there is %s", own, entry)
+			}
+		}
 	}
 }
 

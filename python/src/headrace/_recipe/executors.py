@@ -49,7 +49,7 @@ def submitting(op: str, function: Any, executor: Executor) -> Any:
         """One object of a class."""
 
         def __init__(self) -> None:
-            self._made = made = function()
+            self._made = made = _made(function, executor)
             _check_pickled(op, made, told, executor)
             self._call = _wrapper(op, made, executor)
             if hasattr(made, "set_epoch"):
@@ -72,6 +72,12 @@ def submitting(op: str, function: Any, executor: Executor) -> Any:
 
     Submitting.__call__.__signature__ = _signature(function.__call__)  # type: ignore[attr-defined]
     return _named(Submitting, function)
+
+
+def _made(function: type, executor: Any) -> Any:
+    """An object of a class, or what stands for those that the executor makes where it calls them."""
+    instance = getattr(executor, "instance", None)
+    return function() if instance is None else instance(function)
 
 
 def _wrapper(op: str, function: Any, executor: Any) -> Callable[..., Any]:

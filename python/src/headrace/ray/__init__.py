@@ -6,5 +6,6 @@ from .cluster import connect
 from .data import Map, dataset
 from .parts import Made, convert
 from .plan import Feeders, feeders
+from .pool import Actors, actors
 
-__all__ = ["Feeders", "Made", "Map", "connect", "convert", "dataset", "feeders"]
+__all__ = ["Actors", "Feeders", "Made", "Map", "actors", "connect", "convert", "dataset", "feeders"]
