@@ -42,6 +42,7 @@ STEPS = {
     "color_jitter": "color_jitter(0.6, 0.6, 0.6, 0.2)",
     "random_photometric_distort": "random_photometric_distort()",
     "gaussian_blur": "gaussian_blur(9, (0.5, 3.0))",
+    "pillow_gaussian_blur": "pillow_gaussian_blur((0.5, 3.0))",
     "adjust_sharpness": "adjust_sharpness(4)",
     "gaussian_noise": "gaussian_noise(sigma=0.15)",
     "jpeg": "jpeg((2, 20))",
