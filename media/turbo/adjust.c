@@ -179,6 +179,17 @@ void hr_table_picture(const hr_kernels *kernels, const uint8_t *table, uint8_t *
 	}
 }
 
+void hr_tables_picture(const hr_kernels *kernels, const uint8_t tables[3][256], uint8_t *pixels, int channels, int width, int height,
+                       ptrdiff_t stride) {
+	const hr_adjust_kernels *k = kernels_for(kernels);
+	for (int y = 0; y < height; y++) {
+		if (channels < 3)
+			k->look_up(tables[0], pixels + y * stride, width);
+		else
+			k->look_up3(tables, pixels + y * stride, channels, width);
+	}
+}
+
 static uint16_t lightness16(const uint16_t *p) { return (p[0] * 19595u + p[1] * 38470u + p[2] * 7471u + (1u << 15)) >> 16; }
 
 void hr_adjust_picture16(const hr_adjust *list, int n, uint8_t *pixels, int channels, int width, int height, ptrdiff_t stride) {

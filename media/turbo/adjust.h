@@ -37,7 +37,11 @@ void hr_blend_set(hr_blend *b, uint8_t from, float factor);
 // Gives every byte of a picture but its fourth channel that of a table of 256.
 void hr_table_picture(const hr_kernels *k, const uint8_t *table, uint8_t *pixels, int channels, int width, int height, ptrdiff_t stride);
 
-// The kernels, one per change. All take RGB rows and touch nothing beyond them.
+// Gives every byte of a picture but its fourth channel that of the table of its channel.
+void hr_tables_picture(const hr_kernels *k, const uint8_t tables[3][256], uint8_t *pixels, int channels, int width, int height,
+                       ptrdiff_t stride);
+
+// The kernels, one per change. All but look_up3 take RGB rows and touch nothing beyond them.
 typedef struct {
 	void (*blend)(const hr_blend *b, uint8_t *row, int bytes);
 	void (*saturate)(float factor, uint8_t *rgb, int pixels);
@@ -49,9 +53,12 @@ typedef struct {
 	// The sum of all pixels' lightness.
 	uint64_t (*lightness)(const uint8_t *rgb, int pixels);
 	void (*look_up)(const uint8_t *table, uint8_t *row, int bytes);
+	// A table for each of three channels; a fourth stays as it is.
+	void (*look_up3)(const uint8_t tables[3][256], uint8_t *row, int channels, int pixels);
 } hr_adjust_kernels;
 
 extern const hr_adjust_kernels hr_adjust_plain;
+void hr_look_up3(const uint8_t tables[3][256], uint8_t *row, int channels, int pixels); // of several sets
 #if defined(__x86_64__)
 extern const hr_adjust_kernels hr_adjust_avx2, hr_adjust_avx512;
 #endif

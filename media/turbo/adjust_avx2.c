@@ -110,5 +110,5 @@ TARGET static void look_up(const uint8_t *values, uint8_t *row, int bytes) {
 		row[i] = values[row[i]];
 }
 
-const hr_adjust_kernels hr_adjust_avx2 = {blend, saturate, turn, grayscale, to_gray, lightness, look_up};
+const hr_adjust_kernels hr_adjust_avx2 = {blend, saturate, turn, grayscale, to_gray, lightness, look_up, hr_look_up3};
 #endif

@@ -87,7 +87,28 @@ TARGET static void look_up(const uint8_t *values, uint8_t *row, int bytes) {
 	_mm512_mask_storeu_epi8(row, rest, look_up64(&t, _mm512_maskz_loadu_epi8(rest, row)));
 }
 
+// Which bytes of 64 are of a channel, if the first one is of channel 0.
+#define THIRDS 0x9249249249249249
+#define QUARTERS 0x1111111111111111
+
+TARGET static void look_up3(const uint8_t tables[3][256], uint8_t *row, int channels, int pixels) {
+	table t[3];
+	for (int i = 0; i < 12; i++)
+		t[i / 4].quarter[i % 4] = _mm512_loadu_si512(tables[i / 4] + 64 * (i % 4));
+	int bytes = channels * pixels, first = 0; // the channel of the first byte
+	for (; bytes > 0; bytes -= 64, row += 64) {
+		__mmask64 in = bytes >= 64 ? ~0ull : (1ull << bytes) - 1, of[3];
+		for (int c = 0; c < 3; c++)
+			of[c] = channels == 4 ? QUARTERS << c : THIRDS << (c + 3 - first) % 3;
+		V v = _mm512_maskz_loadu_epi8(in, row), to = v;
+		for (int c = 0; c < 3; c++)
+			to = _mm512_mask_blend_epi8(of[c], to, look_up64(&t[c], v));
+		_mm512_mask_storeu_epi8(row, in, to);
+		first = (first + 1) % 3; // of three channels: there are 64 in a row, which is one more than a multiple
+	}
+}
+
 TARGET static void blend(const hr_blend *b, uint8_t *row, int bytes) { look_up(b->table, row, bytes); }
 
-const hr_adjust_kernels hr_adjust_avx512 = {blend, saturate, turn, grayscale, to_gray, lightness, look_up};
+const hr_adjust_kernels hr_adjust_avx512 = {blend, saturate, turn, grayscale, to_gray, lightness, look_up, look_up3};
 #endif

@@ -15,6 +15,14 @@ static void look_up(const uint8_t *table, uint8_t *row, int bytes) {
 		row[i] = table[row[i]];
 }
 
+void hr_look_up3(const uint8_t tables[3][256], uint8_t *row, int channels, int pixels) {
+	for (uint8_t *end = row + channels * pixels; row < end; row += channels) {
+		row[0] = tables[0][row[0]];
+		row[1] = tables[1][row[1]];
+		row[2] = tables[2][row[2]];
+	}
+}
+
 static void blend(const hr_blend *b, uint8_t *row, int bytes) { look_up(b->table, row, bytes); }
 
 void hr_blend_set(hr_blend *b, uint8_t from, float factor) {
@@ -87,4 +95,4 @@ static uint64_t lightness(const uint8_t *rgb, int pixels) {
 	return sum;
 }
 
-const hr_adjust_kernels hr_adjust_plain = {blend, saturate, turn, grayscale, to_gray, lightness, look_up};
+const hr_adjust_kernels hr_adjust_plain = {blend, saturate, turn, grayscale, to_gray, lightness, look_up, hr_look_up3};

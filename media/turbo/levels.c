@@ -81,19 +81,3 @@ void hr_ends_of_levels(const hr_kernels *set, uint8_t least[3], uint8_t greatest
 		}
 	}
 }
-
-void hr_tables_picture(const uint8_t tables[3][256], uint8_t *pixels, int channels, int width, int height, ptrdiff_t stride) {
-	for (int y = 0; y < height; y++) {
-		uint8_t *p = pixels + y * stride, *end = p + channels * width;
-		if (channels < 3) {
-			for (; p < end; p++)
-				*p = tables[0][*p];
-			continue;
-		}
-		for (; p < end; p += channels) {
-			p[0] = tables[0][p[0]];
-			p[1] = tables[1][p[1]];
-			p[2] = tables[2][p[2]];
-		}
-	}
-}

@@ -9,6 +9,7 @@ package turbo
 // #cgo noescape hr_tables_picture
 // #cgo nocallback hr_tables_picture
 // #include "levels.h"
+// #include "adjust.h"
 import "C"
 
 import (
@@ -63,7 +64,7 @@ func levels3(s *media.Pass, p media.Pixels, count func(media.Pixels, *counts)) m
 		}
 	}
 	if changes {
-		C.hr_tables_picture((*[256]C.uint8_t)(unsafe.Pointer(&tables[0])), (*C.uint8_t)(&p.Data[0]), C.int(p.Color.Channels()),
+		C.hr_tables_picture(level(), (*[256]C.uint8_t)(unsafe.Pointer(&tables[0])), (*C.uint8_t)(&p.Data[0]), C.int(p.Color.Channels()),
 			C.int(p.Width), C.int(p.Height), C.ptrdiff_t(p.Stride))
 	}
 	return p

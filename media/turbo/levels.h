@@ -11,7 +11,4 @@ void hr_count_levels(uint32_t counts[3][256], const uint8_t *pixels, int channel
 void hr_ends_of_levels(const hr_kernels *set, uint8_t least[3], uint8_t greatest[3], const uint8_t *pixels, int channels, int width,
                        int height, ptrdiff_t stride);
 
-// Gives each value but alpha that of the table of its channel.
-void hr_tables_picture(const uint8_t tables[3][256], uint8_t *pixels, int channels, int width, int height, ptrdiff_t stride);
-
 #endif

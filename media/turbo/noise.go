@@ -18,7 +18,7 @@ func init() { kernels["gaussian_noise"] = gaussianNoise }
 // gaussianNoise does in place the effect of this name.
 func gaussianNoise(s *media.Pass, p media.Pixels) media.Pixels {
 	all := s.Args.NoiseLevels()
-	C.hr_noise_picture((*C.int16_t)(unsafe.Pointer(&all[0])), C.uint64_t(s.Args.NoiseSeed()), (*C.uint8_t)(&p.Data[0]),
+	C.hr_noise_picture(level(), (*C.int16_t)(unsafe.Pointer(&all[0])), C.uint64_t(s.Args.NoiseSeed()), (*C.uint8_t)(&p.Data[0]),
 		C.int(p.Color.Channels()), C.int(p.Width), C.int(p.Height), C.ptrdiff_t(p.Stride))
 	return p
 }

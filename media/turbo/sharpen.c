@@ -4,7 +4,7 @@
 // Products are rounded before they are added, also where the processor could do both at once: Go does so.
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
-#elif !defined(__x86_64__)
+#else
 #pragma GCC optimize("fp-contract=off")
 #endif
 
@@ -28,11 +28,28 @@ __attribute__((target("avx2"))) static void
 wide_sharpen(uint8_t *to, const uint8_t *above, const uint8_t *at, const uint8_t *below, int n, int across, float factor) {
 	sharpen(to, above, at, below, n, across, factor);
 }
-static int wide(const hr_kernels *set) { return set == &hr_avx2 || set == &hr_avx512; }
-#else
-#define wide_sharpen sharpen
-#define wide(set) ((void)(set), 0)
+__attribute__((target("avx512f,avx512bw,avx512vl,prefer-vector-width=512"))) static void
+widest_sharpen(uint8_t *to, const uint8_t *above, const uint8_t *at, const uint8_t *below, int n, int across, float factor) {
+	sharpen(to, above, at, below, n, across, factor);
+}
 #endif
+
+typedef void (*row_sharpener)(uint8_t *to, const uint8_t *above, const uint8_t *at, const uint8_t *below, int n, int across, float factor);
+
+static void plain_sharpen(uint8_t *to, const uint8_t *above, const uint8_t *at, const uint8_t *below, int n, int across, float factor) {
+	sharpen(to, above, at, below, n, across, factor);
+}
+
+static row_sharpener sharpener(const hr_kernels *set) {
+#if defined(__x86_64__)
+	if (set == &hr_avx512)
+		return widest_sharpen;
+	if (set == &hr_avx2)
+		return wide_sharpen;
+#endif
+	(void)set;
+	return plain_sharpen;
+}
 
 void hr_sharpen_picture(const hr_kernels *set, float factor, uint8_t *pixels, int channels, int width, int height, ptrdiff_t stride,
                         uint8_t *rows) {
@@ -40,6 +57,7 @@ void hr_sharpen_picture(const hr_kernels *set, float factor, uint8_t *pixels, in
 		return;
 	int bytes = channels * width, inner = bytes - 2 * channels;
 	uint8_t *above = rows, *at = rows + bytes, *made = rows + 2 * bytes;
+	row_sharpener sharpen_row = sharpener(set);
 	memcpy(at, pixels, bytes);
 	for (int y = 1; y < height - 1; y++) {
 		uint8_t *row = pixels + y * stride, *swap = above;
@@ -47,10 +65,7 @@ void hr_sharpen_picture(const hr_kernels *set, float factor, uint8_t *pixels, in
 		at = swap;
 		memcpy(at, row, bytes);
 		uint8_t *to = channels == 4 ? made : row + channels;
-		if (wide(set))
-			wide_sharpen(to, above + channels, at + channels, row + stride + channels, inner, channels, factor);
-		else
-			sharpen(to, above + channels, at + channels, row + stride + channels, inner, channels, factor);
+		sharpen_row(to, above + channels, at + channels, row + stride + channels, inner, channels, factor);
 		for (int x = 0; channels == 4 && x < inner; x += 4)
 			memcpy(row + channels + x, made + x, 3); // alpha stays
 	}

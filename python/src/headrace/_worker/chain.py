@@ -120,7 +120,8 @@ class Link:
         self.checks = [(f["name"], checker(f, gives)) for f in gives] if gives is not None and setup["checks"] and not self.last else []
         before: dict[str, Any] = chain.callees[at - 1].setup if at > 0 else {"checks": False}
         # What it is given was checked as its result is.
-        self.same = bool(before["checks"] and gives and gives[0] in (before["gives"] or ()))
+        self.trusted = frozenset(f["name"] for f in gives or () if before["checks"] and f in (before["gives"] or ()))
+        self.same = bool(gives) and gives[0]["name"] in self.trusted
         self.to: list[str] = setup["to"] or self.fields or []
         self.names_given = [f["name"] for f in gives or ()]
         self.values = values_of_result(setup, _Named(self.to if self.fields is not None else self.names_given))
@@ -138,7 +139,7 @@ class Link:
         if fields is None:
             if self.keeps:
                 return lambda state: (state[BARE] if BARE in state and len(state) == 1 else dict(state),)
-            return lambda state: (state[BARE] if BARE in state and len(state) == 1 else state,)
+            return lambda state: (state[BARE] if BARE in state and len(state) == 1 else state.copy(),)  # what came stays to compare with
         if len(fields) == 1:
             (name,) = fields
             return lambda state: (state[name],)
@@ -156,7 +157,7 @@ class Link:
             (name,) = self.fields
             return lambda state: function(state[name])
         if self.fields is None and not self.keeps and not self.reads:
-            return lambda state: function(state[BARE] if BARE in state and len(state) == 1 else state)
+            return lambda state: function(state[BARE] if BARE in state and len(state) == 1 else state.copy())
         get = self._get
         return lambda state: function(*get(state))
 
@@ -218,17 +219,24 @@ class Link:
 
     def _wholes(self) -> Callable[[Sample, Any], Sample]:
         """What takes other samples: mostly dicts of the fields that are expected."""
-        names, checks, last, whole = self._names, self.checks, self.last, self._whole
+        names, last, whole = self._names, self.last, self._whole
+        checks, trusted = dict(self.checks), self.trusted
         if self._gives_bare is not False:
             return whole
 
         def take(state: Sample, result: Any) -> Sample:
-            if type(result) is not dict or (names is not None and result.keys() != names) or BARE in result:
+            if type(result) is not dict or (result.keys() != names if names is not None else BARE in result):
                 return whole(state, result)
             sample = result.copy()  # the function may keep its own
-            for name, check in checks:
-                check(sample[name])
-            if not last and len(sample) > 1:
+            changed = False
+            for name, value in sample.items():
+                if name not in state or state[name] is not value:
+                    changed = True
+                elif name in trusted:
+                    continue
+                if name in checks:
+                    checks[name](value)
+            if changed and not last and len(sample) > 1:
                 _set_apart(sample, {})
             return sample
 
