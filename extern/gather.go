@@ -98,7 +98,8 @@ func (g *gathering) put(q *queue.Queue[request]) {
 			g.todo = nil
 			return
 		}
-		n := min(max(1, g.pool.Run()), s.end-s.first)
+		left, most := s.end-s.first, max(1, g.pool.Run())
+		n := ceil(left, ceil(left, most)) // all have nearly as many
 		j := fn.job(g.ctx, g.part(s.first, s.first+n))
 		j.Group, j.At = g.group, s.first
 		if s.first += n; s.first == s.end {
@@ -108,6 +109,8 @@ func (g *gathering) put(q *queue.Queue[request]) {
 		q.Put(j)
 	}
 }
+
+func ceil(n, by int) int { return (n + by - 1) / by }
 
 // part is a call for some of the samples.
 func (g *gathering) part(first, end int) *Call {

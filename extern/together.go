@@ -10,7 +10,7 @@ import (
 
 // callsTime is how long calls that are made together should take a worker: what is done
 // once for all of them is little beside that.
-const callsTime = time.Millisecond
+const callsTime = 3 * time.Millisecond
 
 // Together returns the number of calls worth making together with [Pool.CallAll]. It is
 // one if a call takes so long that batching gains nothing, or if calls run concurrently.

@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// PillowGaussianBlur blurs an image as Pillow's ImageFilter.GaussianBlur does: by the mean
-// of a box, three times across and three times down, which together are nearly a Gauss
-// curve. The radius, its standard deviation in pixels, is drawn between two bounds. Beyond
-// its edges the image goes on as its outermost pixels. An alpha channel is blurred like
-// the others.
+// PillowGaussianBlur blurs an image as Pillow's ImageFilter.GaussianBlur does: by the
+// mean of a box, three times across and three times down, which together are nearly a
+// Gauss curve. The radius, its standard deviation in pixels, is drawn between two bounds.
+// Beyond its edges the image goes on as its outermost pixels. An alpha channel is blurred
+// like the others.
 type PillowGaussianBlur struct {
 	Radius [2]float64 `json:"radius"` // from 0 to MostRadius
 }
@@ -57,8 +57,8 @@ func (o PillowGaussianBlur) place(p *Plan, id uint64, r Rand) error {
 // boxPasses is how often each direction is blurred.
 const boxPasses = 3
 
-// pillowGaussianBlur has the radius as its number. All passes round to the nearest, halves
-// up.
+// pillowGaussianBlur has the radius as its number. All passes round to the nearest,
+// halves up.
 var pillowGaussianBlur = Effect{
 	Name:  "pillow_gaussian_blur",
 	Reach: func(a *Args) int { return boxPasses * (boxOf(a[0]).reach + 1) },
@@ -77,8 +77,8 @@ var pillowGaussianBlur = Effect{
 	},
 }
 
-// box is the mean of the pixels up to a distance, and of a part of those one pixel beyond.
-// Both weights are of 1<<24 for all together.
+// box is the mean of the pixels up to a distance, and of a part of those one pixel
+// beyond. Both weights are of 1<<24 for all together.
 type box struct {
 	reach        int
 	within, edge uint32

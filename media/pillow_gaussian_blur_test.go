@@ -49,7 +49,8 @@ func TestPillowGaussianBlurDrawsArePinned(t *testing.T) {
 		want   float32
 	}{{[2]float64{0.1, 2}, 0, 0.1}, {[2]float64{0.1, 2}, 0.5, 1.05}, {[2]float64{0, 3}, 0.75, 2.25}, {[2]float64{7, 7}, 0.3, 7}} {
 		var plan media.Plan
-		told, err := media.Explain(media.Info{Width: 5, Height: 5}, media.Options{}, steps(media.PillowGaussianBlur{Radius: c.radius}), drawn{c.draw}, &plan)
+		op := media.PillowGaussianBlur{Radius: c.radius}
+		told, err := media.Explain(media.Info{Width: 5, Height: 5}, media.Options{}, steps(op), drawn{c.draw}, &plan)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +67,9 @@ func TestPillowGaussianBlurRefuses(t *testing.T) {
 		}
 	}
 	op := media.PillowGaussianBlur{Radius: [2]float64{1, 1}}
-	for _, f := range []media.Form{{Height: 2, Width: 2, DType: tensor.Uint16}, {Height: 2, Width: 2, DType: tensor.Uint8, Color: media.Mask}} {
+	for _, f := range []media.Form{
+		{Height: 2, Width: 2, DType: tensor.Uint16}, {Height: 2, Width: 2, DType: tensor.Uint8, Color: media.Mask},
+	} {
 		if _, err := op.Result(f); !errors.Is(err, media.ErrUnsupported) {
 			t.Errorf("%v: %v", f, err)
 		}

@@ -35,7 +35,8 @@ func (f *feed) Set(text string) error {
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(many))
 	rate, wrong := strconv.ParseFloat(strings.TrimSpace(each), 64)
-	if err != nil || wrong != nil || n < 1 || !(rate > 0) || math.IsInf(rate, 1) {
+	usable := rate > 0 && !math.IsInf(rate, 1)
+	if err != nil || wrong != nil || n < 1 || !usable {
 		return fmt.Errorf("must be samples per second, such as 4200, or 8x4200 for eight times as many")
 	}
 	*f = feed{n, rate}
@@ -47,8 +48,8 @@ func (*feed) Type() string { return "rate" }
 // all is the rate of all consumers.
 func (f feed) all() float64 { return float64(f.consumers) * f.rate }
 
-// cores is how many cores like these the loading takes, by the CPU time of the column with
-// the most workers, in which they disturb each other most.
+// cores returns the number of cores like these that the loading takes, by the CPU time of
+// the column with the most workers, in which they disturb each other most.
 func (f feed) cores(m benchResult) int {
 	columns := m.begun()
 	return int(math.Ceil(f.all() * perThousand(columns[len(columns)-1].total()) / 1000))

@@ -22,7 +22,7 @@ var kinds = map[string]kind{
 	"arrayrecord":     {regexp.MustCompile(`\barrayrecord\b`), isProduct},
 	"spng":            {regexp.MustCompile(`media/spng|libspng|spng\.h|\bspng webp\b`), isProduct},
 	"random_solarize": {regexp.MustCompile(`\brandom_solarize\b|RandomSolarize\b`), isProduct},
-	"gaussian_blur":   {regexp.MustCompile(`\bgaussian_blur\b|\bGaussianBlur\b|hr_blur`), isProduct},
+	"gaussian_blur":   {regexp.MustCompile(`\bgaussian_blur\b|(^|[^.\w])GaussianBlur\b|media\.GaussianBlur\b|hr_blur`), isProduct},
 	"log_mel":         {regexp.MustCompile(`\blog_mel\b|\bLogMel\b|linkLogMel|logMelOp`), isProduct},
 	"damaged_audio":   {regexp.MustCompile(`\bdamaged_audio\b|\bDamagedAudio\b`), isProduct},
 	"store.Local":     {regexp.MustCompile(`\bstore\.Local\b`), isProduct},

@@ -9,7 +9,7 @@ import (
 
 var _ = Ops.Add(recipe.NewOp[PillowGaussianBlur]("pillow_gaussian_blur", recipe.Between,
 	"Blur an image by a random amount, as Pillow's 'ImageFilter.GaussianBlur'.").
-	Explained("That is three box blurs each way, as DINO's own code has them; 'gaussian_blur' is a true Gauss curve.",
+	Explained("That is three box blurs each way, as DINO's own code has them, and nearly a Gauss curve.",
 		".pillow_gaussian_blur()", ".pillow_gaussian_blur(2)  # each by the same").
 	Called("radius").
 	Telling("radius"))
@@ -44,7 +44,8 @@ func (b *PillowGaussianBlur) Transform() media.Op {
 func (b *PillowGaussianBlur) Check(in sample.Schema) (sample.Schema, error) {
 	var radius error
 	if r := b.Radius; len(r) > 0 && !r.rises(0, media.MostRadius) {
-		radius = recipe.Wrong("radius", "is %s: must be from 0 to %d, or two rising numbers of these", argument.Written(r), media.MostRadius)
+		radius = recipe.Wrong("radius", "is %s: must be from 0 to %d, or two rising numbers of these",
+			argument.Written(r), media.MostRadius)
 	}
 	return recipe.CheckTransform(in, b, radius)
 }

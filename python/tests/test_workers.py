@@ -139,7 +139,7 @@ def faults(data):
 @pytest.mark.parametrize("where", ["process", "thread"])
 def test_functions_work_in_memory_that_there_is(where):
     photo(1, 500, 375).save(file := io.BytesIO(), "JPEG")
-    jpegs = hr.source([file.getvalue()] * 200, fields="data")
-    with jpegs.map(faults, fields="data", to="faults", where=where, workers=1).batch(10).loader(epochs=1) as loader:
-        counted = np.concatenate([batch["faults"] for batch in loader])
+    jpegs = hr.source([file.getvalue()] * 200)
+    with jpegs.map(faults, where=where, workers=1).batch(10).loader(epochs=1) as loader:
+        counted = np.concatenate(list(loader))
     assert np.median(counted[50:]) < 20  # 470 with the C library's own thresholds

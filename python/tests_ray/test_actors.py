@@ -17,7 +17,7 @@ LIST = [np.full(4, n, np.float32) for n in range(40)]
 
 @pytest.fixture(scope="module", autouse=True)
 def node():
-    """A cluster of one node that says that it has two GPUs: an actor is told which are its own, and nothing of this uses one."""
+    """A cluster of one node that says that it has two GPUs: Ray names its own to each actor, and nothing here uses one."""
     os.environ["RAY_AUTH_MODE"] = "disabled"
     here = os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])
     for left in (2, 1, 0):  # under load a raylet may not start in time, which says nothing of us
@@ -125,8 +125,7 @@ def test_what_a_function_raises_is_raised():
     with hr.ray.actors(1) as pool:
         with of(pool, fails_at_3).loader(epochs=1) as loader, pytest.raises(hr.errors.SampleError, match="bad 3") as raised:
             list(loader)
-        assert type(raised.value.__cause__) is ValueError
-        assert "fails_at_3" in str(raised.value.__cause__.__cause__)  # the traceback of the actor
+        assert "fails_at_3" in str(raised.value.__cause__)  # the traceback of the actor
         with of(pool, fails_at_3).loader(epochs=1, on_error="skip") as loader:
             assert sum(len(batch["x"]) for batch in loader) == 39
 

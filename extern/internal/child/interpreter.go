@@ -154,10 +154,11 @@ func (i *Interpreter) environment() (all []string) {
 	return append(all, keepsMemory(said)...)
 }
 
-// keepsMemory has the C library keep what a function frees for its next call. By itself glibc
-// gives it back whenever more than 128 KiB lie free at the end, and the next image is written to fresh pages,
-// which the system has to clear: a quarter of the time that Pillow takes to decode and resize
-// a photograph. After freeing a piece of 16 MiB glibc would have these thresholds, too.
+// keepsMemory has the C library keep memory that a function frees for its next call. By
+// itself glibc gives it back whenever more than 128 KiB lie free at the end, and the next
+// image is written to fresh pages, which the system has to clear: a quarter of the time
+// that Pillow takes to decode and resize a photograph. After freeing a piece of 16 MiB
+// glibc would have these thresholds, too.
 func keepsMemory(said map[string]bool) []string {
 	const piece = 16 << 20
 	if said["MALLOC_MMAP_THRESHOLD_"] || said["MALLOC_TRIM_THRESHOLD_"] || said["GLIBC_TUNABLES"] {

@@ -36,9 +36,9 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// Whoever has set one threshold of the C library knows better.
+// A user who has set one threshold of the C library knows better.
 func TestThresholdsOfTheUsersOwn(t *testing.T) {
-	for _, own := range []string{"MALLOC_MMAP_THRESHOLD_=65536", "MALLOC_TRIM_THRESHOLD_=0", "GLIBC_TUNABLES=glibc.malloc.trim_threshold=0"} {
+	for _, own := range []string{"MALLOC_MMAP_THRESHOLD_=65536", "MALLOC_TRIM_THRESHOLD_=0", "GLIBC_TUNABLES=glibc.malloc.perturb=0"} {
 		i := &Interpreter{Environment: []string{own}}
 		for _, entry := range i.environment() {
 			if strings.HasPrefix(entry, "MALLOC_") && entry != own {

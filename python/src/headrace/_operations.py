@@ -2006,6 +2006,22 @@ class Operations:
         }
         return self._image("perspective", field, fields, args)
 
+    def pillow_gaussian_blur(self, radius: Range | None = None, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
+        """Blur an image by a random amount, as Pillow's `ImageFilter.GaussianBlur`.
+
+            .pillow_gaussian_blur()
+            .pillow_gaussian_blur(2)  # each by the same
+
+        That is three box blurs each way, as DINO's own code has them, and nearly a Gauss curve.
+
+        Args:
+            radius: the standard deviation in pixels, from 0 to 100: one number, or (least, greatest), between which it is drawn evenly for
+                each image; by default (0.1, 2).
+            field: the image or mask, if samples have several.
+            fields: several of one size, such as an image and its mask, changed alike: random draws are shared.
+        """
+        return self._image("pillow_gaussian_blur", field, fields, {"radius": None if radius is None else numbers_of("radius", radius)})
+
     def posterize(self, bits: int, *, field: str | None = None, fields: Some | None = None) -> Pipeline:
         """Keep so many upper bits of every value, as torchvision's `posterize`.
 

@@ -33,6 +33,7 @@ ON_IMAGES = {
     "invert",
     "jpeg",
     "perspective",
+    "pillow_gaussian_blur",
     "posterize",
     "rand_augment",
     "random_adjust_sharpness",

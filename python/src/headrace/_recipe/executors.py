@@ -75,7 +75,7 @@ def submitting(op: str, function: Any, executor: Executor) -> Any:
 
 
 def _made(function: type, executor: Any) -> Any:
-    """An object of a class, or what stands for those that the executor makes where it calls them."""
+    """An object of a class, or a stand-in for those that the executor makes where it calls them."""
     instance = getattr(executor, "instance", None)
     return function() if instance is None else instance(function)
 

@@ -46,6 +46,7 @@ class Bursts:
         self._steps = [(at, *step) for at, step in enumerate(steps)]
         self._several = several_of(callee, lane.writer)
         self._voice = log.Voice()
+        self._size = 1  # samples that a burst had last
 
     def run(self, task: Task) -> None:
         """Work on a pack."""
@@ -60,7 +61,7 @@ class Bursts:
         long_calls.begin(end)
         steps = self._begin(task.index)
         keep, add = _keeper(writer)
-        first, size = 0, 1
+        first, size = 0, self._size
         sent = now = monotonic_ns()
         while first < end and first < long_calls.end:
             if writer.status and (now - sent > SEND_AFTER or writer.end > FULL):
@@ -104,6 +105,7 @@ class Bursts:
             elif 2 * took < _SHORT:
                 size = min(2 * size, _MOST)
             first, now = last, done
+        self._size = size
         writer.send(True)
 
     def _begin(self, numbers: list[int]) -> list[Any]:

@@ -126,6 +126,7 @@ class Link:
         self.names_given = [f["name"] for f in gives or ()]
         self.values = values_of_result(setup, _Named(self.to if self.fields is not None else self.names_given))
         self.gives_tuple = self.fields is None and bool(self.to) and not (self.keeps or self.reads or self.probing)
+        self.whole = self.fields is None and self._gives_bare is False and not (self.keeps or self.reads or self.gives_tuple)  # it gives dicts
         self.call = self._caller()  # None: it takes more than values
         self.field = self._field()
         self.accept = self._acceptor()
@@ -139,6 +140,8 @@ class Link:
         if fields is None:
             if self.keeps:
                 return lambda state: (state[BARE] if BARE in state and len(state) == 1 else dict(state),)
+            if self.last:
+                return lambda state: (state[BARE] if BARE in state and len(state) == 1 else state,)
             return lambda state: (state[BARE] if BARE in state and len(state) == 1 else state.copy(),)  # what came stays to compare with
         if len(fields) == 1:
             (name,) = fields
@@ -157,6 +160,8 @@ class Link:
             (name,) = self.fields
             return lambda state: function(state[name])
         if self.fields is None and not self.keeps and not self.reads:
+            if self.last:
+                return lambda state: function(state[BARE] if BARE in state and len(state) == 1 else state)
             return lambda state: function(state[BARE] if BARE in state and len(state) == 1 else state.copy())
         get = self._get
         return lambda state: function(*get(state))
@@ -228,6 +233,8 @@ class Link:
             if type(result) is not dict or (result.keys() != names if names is not None else BARE in result):
                 return whole(state, result)
             sample = result.copy()  # the function may keep its own
+            if last:
+                return sample
             changed = False
             for name, value in sample.items():
                 if name not in state or state[name] is not value:
@@ -236,7 +243,7 @@ class Link:
                     continue
                 if name in checks:
                     checks[name](value)
-            if changed and not last and len(sample) > 1:
+            if changed and len(sample) > 1:
                 _set_apart(sample, {})
             return sample
 
@@ -299,13 +306,15 @@ class Link:
         names = {f["name"] for f in gives} if self.fields is None else None  # of a dict
         alone = len(self.names) == 1
 
-        def read(state: Sample, result: Any) -> Sample:
+        def taken(result: Any) -> Sample:
             if type(result) is dict and result.keys() == names:
-                sample = {}
-                for name, take in columns:
-                    sample[name] = take(result[name])
-            else:
-                sample = {name: take(value) for (name, take), value in zip(columns, values_of(result))}
+                return {name: take(result[name]) for name, take in columns}
+            return {name: take(value) for (name, take), value in zip(columns, values_of(result))}
+
+        self.taken = taken
+
+        def read(state: Sample, result: Any) -> Sample:
+            sample = taken(result)
             if alone:
                 return sample
             del state[_NUMBER]
@@ -586,14 +595,24 @@ def bursts(it: Run, lane: Lane, long_calls: LongCalls) -> Bursts | None:
     steps = singles(it) if it.names == [_NUMBER] else None
     if steps is None:
         get, given, names = first.function, it.names, it.writer.names
-        if given == [_NUMBER]:
-            steps = [Step(first.step, get, lambda number, result: first.accept({_NUMBER: number}, result))]
+        taken, before = first.taken, given[:-1]  # the number is the last of a row
+        if not before:
+            steps = [Step(first.step, get, lambda number, result: taken(result))]
         else:
-            steps = [Step(first.step, lambda row: get(row[-1]), lambda row, result: first.accept(dict(zip(given, row)), result))]
+            *_, name = before
+            if len(before) == 1:
+                steps = [Step(first.step, lambda row: get(row[1]), lambda row, result: {name: row[0], **taken(result)})]
+            else:
+                steps = [Step(first.step, lambda row: get(row[-1]), lambda row, result: {**dict(zip(before, row)), **taken(result)})]
         steps += [Step(link.step, link.call, link.accept) for link in others if link.call is not None]
-        last = steps[-1].accept
-        assert last is not None
-        steps[-1] = steps[-1]._replace(accept=lambda given, result: _values(last(given, result), names))
+        last = it.links[-1]
+        if others and last.whole and last.names_given == names:
+            values = last.values  # which nobody else is given
+            steps[-1] = steps[-1]._replace(accept=lambda given, result: values(result))
+        else:
+            accept = steps[-1].accept
+            assert accept is not None
+            steps[-1] = steps[-1]._replace(accept=lambda given, result: _values(accept(given, result), names))
 
     def fail(item: int, e: BaseException, at: int, value: Any) -> None:
         link = it.links[at] if at < len(it.links) else None

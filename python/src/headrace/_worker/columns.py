@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from array import array
+from itertools import accumulate
 
 from .._batch import rows
 from .._batch.lazy_numpy import copy, np
@@ -14,6 +15,7 @@ from .types import NUMBERS, as_array, dtype_of, float_of, if_none, is_rows, pack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from .writer import Writer
@@ -452,14 +454,19 @@ class Bytes(Column):
         if type(self) is not Bytes or self.same_as or self.writer.offered or self.writer.whole is not None:
             return None
         encode = self._encode
-        return encode if self.text else lambda value: bytes(encode(value))
+        return _encoded(encode) if self.text else lambda value: bytes(encode(value))
 
     def extend(self, first: int, values: Any) -> None:
         """Add what the keeper has made of several samples, from one on."""
-        for item, data in enumerate(values, first):
-            n = len(data)
-            copy(data, self._memory(item, None, n))
-            self.sizes.append(n)
+        sizes = list(map(len, values))
+        if sum(sizes) <= self.writer.inline_most and (at := self.writer.reserve(sum(sizes))) >= 0:  # one after the other
+            *places, end = accumulate(sizes, initial=at)
+            self.writer.memory[at:end] = b"".join(values)
+            self.places += places
+        else:
+            for item, data in enumerate(values, first):
+                copy(data, self._memory(item, None, len(data)))
+        self.sizes += sizes
 
     def _encode(self, value: Any) -> Any:
         self.check(value)
@@ -472,9 +479,24 @@ class Bytes(Column):
 
     def write(self, words: list[int], parts: list[Any], size: int) -> int:
         words.append(GENERAL)
-        for pair in zip(self.places, self.sizes):
-            words += pair
+        pairs = [0] * (2 * len(self.places))
+        pairs[::2], pairs[1::2] = self.places, self.sizes
+        words += pairs
         return size
+
+
+def _encoded(encode: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The same for text, which mostly is what it must be."""
+
+    def encoded(value: Any) -> Any:
+        if type(value) is str:
+            try:
+                return value.encode()
+            except UnicodeEncodeError:  # bytes that are no UTF-8, or nothing that could be
+                pass
+        return encode(value)
+
+    return encoded
 
 
 class _Objects(Bytes):

@@ -95,10 +95,9 @@ class Reader:
         return arrays
 
     def _texts(self, records: list[int], buffer: bytearray, base: int) -> list[str]:
-        return [
-            buffer[base + records[i] : base + records[i] + records[i + 1]].decode("utf-8", "surrogateescape")
-            for i in range(0, len(records), 2)
-        ]
+        with memoryview(buffer) as all_of, all_of[base:] as data:
+            pairs = zip(records[::2], records[1::2])
+            return [str(data[at : at + size], "utf-8", "surrogateescape") for at, size in pairs]
 
     def _bytes(self, records: list[int], buffer: bytearray, base: int) -> list[Any]:
         return [bytes(view) if self.copy else view.toreadonly() for view in self._views(records, buffer, base)]

@@ -87,7 +87,7 @@ class Actors(Executor):
         return own
 
     def instance(self, made: type) -> Any:
-        """What stands for an object of a class, which each actor makes for itself."""
+        """A stand-in for an object of a class, which each actor makes for itself."""
         if callable(getattr(made, "set_epoch", None)):
             raise RecipeError(f"headrace: {made.__qualname__} has set_epoch(), which is called in this program, and its objects are on actors")
         return _OfClass(made)
