@@ -1,9 +1,10 @@
-"""What mixing, CutMix, policies and SpecAugment take of a loader's rate: a recipe with and without, each a program of its own, in turns.
+"""What mixing, CutMix, policies and SpecAugment take of a loader's rate: a recipe with and without, in programs of their own.
 
     PYTHONPATH=python/src .venv/bin/python bench/mixing.py [--rounds 5] [--seconds 3] [--bed FOLDER]
 
-Images are cropped at random to 224 × 224 and flipped, in batches of 64, as uint8 and as normalized float32; recordings of a second
-become log-mels of 80 bands. Nothing else is open while one is measured: idle loaders were seen to disturb it. A share is within a
+Images are cropped at random to 224 × 224 and flipped, in batches of 64, as uint8 and as normalized float32; sounds of a second
+become log-mels of 80 bands. Programs take turns, and nothing else is open while one is measured: idle loaders were seen to
+disturb it. A share is within a
 round: the median, with the least and the greatest.
 """
 
@@ -99,7 +100,8 @@ def main() -> None:
             slower = [1 - a["rate"] / b["rate"] for a, b in zip(got[step], got[""], strict=True)]
             more = [a["cpu"] / b["cpu"] - 1 for a, b in zip(got[step], got[""], strict=True)]
             shares = (spread(slower, ".1%"), spread(more, ".1%")) if step else ("", "")
-            print(f"| {kind} | {step or 'nothing'} | {spread(rates, ',.0f')} | {shares[0]} | {spread(cpus, ',.0f')} | {shares[1]} |", flush=True)
+            line = [kind, step or "nothing", spread(rates, ",.0f"), shares[0], spread(cpus, ",.0f"), shares[1]]
+            print(f"| {' | '.join(line)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import os
 import random
-import resource
 import signal
 import threading
 import time
@@ -13,7 +11,6 @@ import warnings
 
 import numpy as np
 import pytest
-from PIL import Image
 
 import headrace as hr
 from conftest import augmented, digests, engine_pid, photo
@@ -126,20 +123,3 @@ def test_what_takes_too_long_is_told(tmp_path):
 def test_times_that_cannot_be(photos, seconds):
     with pytest.raises(hr.RecipeError, match=r"stall_after is .*: must be (a number of seconds|from 0)"):
         augmented(photos).loader(stall_after=seconds)
-
-
-def faults(data):
-    """How many pages the images of one call were written to for the first time."""
-    before = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
-    with Image.open(io.BytesIO(data)) as image:
-        image.convert("RGB").resize((224, 224), Image.Resampling.BILINEAR).tobytes()
-    return resource.getrusage(resource.RUSAGE_THREAD).ru_minflt - before
-
-
-@pytest.mark.parametrize("where", ["process", "thread"])
-def test_functions_work_in_memory_that_there_is(where):
-    photo(1, 500, 375).save(file := io.BytesIO(), "JPEG")
-    jpegs = hr.source([file.getvalue()] * 200)
-    with jpegs.map(faults, where=where, workers=1).batch(10).loader(epochs=1) as loader:
-        counted = np.concatenate(list(loader))
-    assert np.median(counted[50:]) < 20  # 470 with the C library's own thresholds

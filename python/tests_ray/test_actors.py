@@ -116,9 +116,10 @@ def test_objects_end_with_their_actors(tmp_path):
         assert len(list(loader)) == 1
         assert not one.exists()
     assert one.exists()
-    with pytest.raises(hr.errors.ExecutorFailed, match=r"takes no calls: RuntimeError: its actors were ended by shutdown\(\)"):
-        with hr.source([1]).map(abs, where=pool).batch(1).loader(epochs=1) as loader:
-            list(loader)
+    words = r"takes no calls: RuntimeError: its actors were ended by shutdown\(\)"
+    over = hr.source([1]).map(abs, where=pool).batch(1)
+    with pytest.raises(hr.errors.ExecutorFailed, match=words), over.loader(epochs=1) as loader:
+        list(loader)
 
 
 def test_what_a_function_raises_is_raised():
@@ -158,5 +159,4 @@ def test_nonsense_is_refused():
         with pytest.raises(hr.errors.RecipeError, match="must be at least 1 actor, and 0 of each"):
             hr.ray.actors(**wrong)
     with hr.ray.actors() as pool, pytest.raises(hr.errors.RecipeError, match=r"Epochs has set_epoch\(\)"):
-        with hr.source(LIST, fields="x").map(Epochs, fields="x", where=pool).batch(4).loader(epochs=1) as loader:
-            list(loader)
+        list(hr.source(LIST, fields="x").map(Epochs, fields="x", where=pool).batch(4).loader(epochs=1))

@@ -126,7 +126,8 @@ class Link:
         self.names_given = [f["name"] for f in gives or ()]
         self.values = values_of_result(setup, _Named(self.to if self.fields is not None else self.names_given))
         self.gives_tuple = self.fields is None and bool(self.to) and not (self.keeps or self.reads or self.probing)
-        self.whole = self.fields is None and self._gives_bare is False and not (self.keeps or self.reads or self.gives_tuple)  # it gives dicts
+        other = self.keeps or self.reads or self.gives_tuple
+        self.whole = self.fields is None and self._gives_bare is False and not other  # it gives dicts
         self.call = self._caller()  # None: it takes more than values
         self.field = self._field()
         self.accept = self._acceptor()

@@ -89,7 +89,8 @@ class Actors(Executor):
     def instance(self, made: type) -> Any:
         """A stand-in for an object of a class, which each actor makes for itself."""
         if callable(getattr(made, "set_epoch", None)):
-            raise RecipeError(f"headrace: {made.__qualname__} has set_epoch(), which is called in this program, and its objects are on actors")
+            text = f"headrace: {made.__qualname__} has set_epoch(), which this program calls, and its objects are on actors"
+            raise RecipeError(f"{text}: leave it out, or give map an object")
         return _OfClass(made)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -187,12 +188,13 @@ def _warn(ray: Any, begun: list[Any], gpus: float, cpus: float) -> None:
         if not left:
             return
         free, all_of = ray.available_resources(), ray.cluster_resources()
-        rooms = ", ".join(f"{free.get(one, 0):g} of {all_of.get(one, 0):g} {told} free" for one, told in (("GPU", "GPUs"), ("CPU", "cores")))
+        kinds = ("GPU", "GPUs"), ("CPU", "cores")
+        rooms = ", ".join(f"{free.get(one, 0):g} of {all_of.get(one, 0):g} {told} free" for one, told in kinds)
     except Exception:  # the cluster is gone, which calls say
         return
     warnings.warn(
-        f"headrace: {len(there)} of {len(begun)} actors have begun after {_SILENT:.0f} s: each needs gpus={gpus:g} and cpus={cpus:g}, and the"
-        f" cluster has {rooms}. Ask for less, add nodes, or look at `ray status`",
+        f"headrace: {len(there)} of {len(begun)} actors have begun after {_SILENT:.0f} s: each needs gpus={gpus:g} and cpus={cpus:g},"
+        f" and the cluster has {rooms}. Ask for less, add nodes, or look at `ray status`",
         HeadraceWarning,
         stacklevel=1,
     )
