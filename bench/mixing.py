@@ -4,8 +4,7 @@
 
 Images are cropped at random to 224 × 224 and flipped, in batches of 64, as uint8 and as normalized float32; sounds of a second
 become log-mels of 80 bands. Programs take turns, and nothing else is open while one is measured: idle loaders were seen to
-disturb it. A share is within a
-round: the median, with the least and the greatest.
+disturb it. A share is within a round: the median, with the least and the greatest.
 """
 
 from __future__ import annotations
