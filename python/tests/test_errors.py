@@ -27,6 +27,7 @@ ALLOWED = {
     ("explain.py", "Done"): "ends a program that was explained",
     ("__init__.py", "AttributeError"): "Python asks a module for names in this way",
     ("pool.py", "AssertionError"): "cannot be reached",
+    ("pool.py", "RuntimeError"): "as an executor raises it that was shut down, which becomes ExecutorFailed",
     ("channel.py", "Gone"): "caught within: the engine has died",
     ("lazy_numpy.py", "ModuleNotFoundError"): "as importing NumPy would raise, in a worker",
     ("batches.py", "StopIteration"): "ends a loop",
