@@ -97,6 +97,10 @@ func varied(r *rand.Rand, op media.Op) media.Op {
 				ends := []float64{math.Exp(r.Float64()*6 - 3), math.Exp(r.Float64()*6 - 3)}
 				slices.Sort(ends)
 				f.Set(reflect.ValueOf([2]float64(ends)))
+			case [2]int:
+				ends := []int{1 + r.IntN(100), 1 + r.IntN(100)}
+				slices.Sort(ends)
+				f.Set(reflect.ValueOf([2]int(ends)))
 			}
 		}
 		if other := other.Interface().(media.Op); other.Check() == nil {
