@@ -138,7 +138,7 @@ func (p *pump) send(ctx context.Context, s *session, stream uint32, b *headrace.
 	state, taken := s.loader.State(), b.Taken()
 	epoch, step, samples := b.Epoch(), b.Step(), b.Samples()
 	select {
-	case p.ahead <- func() { taken(); s.shown.took(epoch, step, samples) }:
+	case p.ahead <- func() { taken(); s.shown.took(epoch, step, samples); s.published.took(epoch, step) }:
 	case <-ctx.Done():
 		b.Release()
 		return ctx.Err()
