@@ -144,6 +144,7 @@ func (p *pump) send(ctx context.Context, s *session, stream uint32, b *headrace.
 		return ctx.Err()
 	}
 
+	s.shown.newest.See(b)
 	if err := s.tellRows(b, stream); err != nil {
 		b.Release()
 		return err

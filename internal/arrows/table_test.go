@@ -831,6 +831,9 @@ var arrows = []arrow{
 	{"internal/preview", "recipe", "every sample is a batch of its own"},
 	{"internal/preview", "sample", "which field is a picture, and what was wrong with a sample"},
 	{"internal/preview", "tensor", "labels have a type"},
+	{"internal/preview", "live", "the newest sample is drawn as the page shows it"},
+	{"internal/preview", "internal/numbers", "numbers of every type are written, and waves drawn"},
+	{"internal/preview", "internal/bytesize", "what is too large is named"},
 
 	{"internal/export", "store", "a run may write objects"},
 	{"internal/export", ".", "batches of a loader become files, and its state says how far they are"},
