@@ -236,6 +236,11 @@ func (l *Loader) Trace(w io.Writer) (stop func() (stats.TraceSummary, error), er
 	return l.tracing.Begin(w, l.gauges)
 }
 
+// Spans has tell called for each part of the life of every worker, with its sample, from
+// now on until stop is called: what [Loader.Trace] writes to a file. Workers call it, at
+// once, and wait for it. An item is only the loader's to use: its memory is used again.
+func (l *Loader) Spans(tell func(stats.Span)) (stop func()) { return l.tracing.Spans(tell) }
+
 // ErrTracing is the error of a second trace at a time.
 var ErrTracing = report.ErrTracing
 

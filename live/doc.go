@@ -9,6 +9,8 @@
 // sends whole moments of at most 8 KB, so that a browser that misses some misses nothing.
 // History of the last hour is kept here, and sent when the page opens.
 //
+// A sample is read while a page shows it, and at no other time.
+//
 // The server listens on the loopback interface alone, changes nothing, and answers no
 // request without the token in its address, with the name of another host, or from a page
 // of another origin. Loaders of other processes of the user are shown, too, if they are

@@ -114,6 +114,7 @@ func TestWhoIsAnswered(t *testing.T) {
 		"by its own name":        {"GET", address, map[string]string{"Host": "localhost:1"}, 200, "<!doctype html>"},
 		"history":                {"GET", history, nil, 200, `"step":1`},
 		"history, of the page":   {"GET", history, ours, 200, `"step":1`},
+		"sample of none":         {"GET", address + "sample?loader=" + w.id, ours, 204, ""},
 		"history of none":        {"GET", address + "history?loader=0-0", nil, 404, ""},
 		"another path":           {"GET", address + "etc/passwd", nil, 404, ""},
 		"no token":               {"GET", "http://" + host + "/", nil, 403, "lacks its token"},

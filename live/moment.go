@@ -1,9 +1,7 @@
 package live
 
 import (
-	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/headrace/headrace/pipe"
@@ -355,13 +353,4 @@ func perSecond(n int64, seconds float64) float64 {
 		return 0
 	}
 	return brief(float64(n) / seconds)
-}
-
-// brief keeps four digits: more would not be read, and are sent each second.
-func brief(x float64) float64 {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return 0
-	}
-	short, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 4, 64), 64) // of a text that is one
-	return short
 }

@@ -44,6 +44,13 @@ func (p *process) join(ctx context.Context, served *sync.WaitGroup) {
 		}
 		http.NotFound(w, r)
 	})
+	mux.HandleFunc("GET /sample", func(w http.ResponseWriter, r *http.Request) {
+		if s, ok := p.sampleOf(r.Context(), r.FormValue("loader")); ok {
+			answer(w, s)
+			return
+		}
+		http.NotFound(w, r)
+	})
 	s := &http.Server{Handler: mux, ReadHeaderTimeout: patience, WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute}
 	served.Go(func() {
 		defer context.AfterFunc(ctx, func() { s.Close() })()

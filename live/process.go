@@ -26,6 +26,8 @@ type process struct {
 	end     context.CancelFunc // nil: no loader is shown
 	served  *sync.WaitGroup
 
+	drawing sync.Mutex // held while steps are drawn
+
 	asking sync.Mutex // guards what other processes have told
 	told   []*Moment
 	at     time.Time

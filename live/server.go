@@ -92,6 +92,8 @@ func (s *server) guarded() http.Handler {
 	mux.HandleFunc("GET /{$}", s.page)
 	mux.HandleFunc("GET /events", s.events)
 	mux.HandleFunc("GET /history", s.history)
+	mux.HandleFunc("GET /sample", s.sample)
+	mux.HandleFunc("GET /steps", s.steps)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Cache-Control", "no-store")
@@ -143,6 +145,31 @@ func (s *server) history(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer(w, h)
+}
+
+func (s *server) sample(w http.ResponseWriter, r *http.Request) {
+	id := r.FormValue("loader")
+	one, ok := s.process.sampleOf(r.Context(), id)
+	if !ok {
+		one, ok = s.process.otherSample(r.Context(), id)
+	}
+	if !ok {
+		w.WriteHeader(http.StatusNoContent) // a page that asks is not wrong
+		return
+	}
+	answer(w, one)
+}
+
+func (s *server) steps(w http.ResponseWriter, r *http.Request) {
+	all, busy, err := s.process.stepsOf(r.Context(), r.FormValue("loader"))
+	switch {
+	case busy:
+		http.Error(w, "they are being drawn for another browser", http.StatusServiceUnavailable)
+	case err != nil:
+		answer(w, []Step{{Why: cut(err.Error(), mostReport)}})
+	default:
+		answer(w, all)
+	}
 }
 
 // events sends the newest moment after each reading. While one is on its way to a slow

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,14 @@ type Loader struct {
 
 	Batches int64 // in an epoch; negative: unknown
 	Epochs  *int  // nil: without end
+
+	// Sample returns a sample of the next batch, for a page that shows it; nil: none is
+	// shown. It is called once a second at most, and never while no page asks.
+	Sample func(context.Context) (Sample, error)
+
+	// Steps returns a sample of an epoch after each step, once it is asked for on a page;
+	// nil: none is shown.
+	Steps func(ctx context.Context, epoch int) ([]Step, error)
 }
 
 // Failure is a sample that was lost or replaced.
@@ -48,6 +57,7 @@ type Watched struct {
 	name   string
 	began  time.Time
 	close  func()
+	latest latest
 
 	mu       sync.Mutex // guards what follows; it is held for microseconds
 	progress Progress

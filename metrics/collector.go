@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/headrace/headrace/internal/otlp"
 	"github.com/headrace/headrace/internal/version"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/stats"
@@ -24,10 +26,24 @@ type Collector struct {
 type counts struct {
 	read  func() stats.Snapshot
 	waits prometheus.Histogram
+	spans func(tell func(stats.Span)) (stop func()) // nil: there are no traces
+	sent  otlp.Traces
+
+	taken atomic.Pointer[batch] // the last; nil: it is not told
 
 	mu   sync.Mutex
 	last stats.Snapshot
 	at   time.Time
+}
+
+// batch is one of an epoch, by its number.
+type batch struct {
+	epoch  int
+	number int64
+}
+
+func (b *batch) exemplar() prometheus.Labels {
+	return prometheus.Labels{"epoch": strconv.Itoa(b.epoch), "batch": strconv.FormatInt(b.number, 10)}
 }
 
 // Labels tell loaders apart. Empty ones are left out.
@@ -54,13 +70,33 @@ func New(read func() stats.Snapshot, l Labels) *Collector {
 	return c
 }
 
+// Trace has [Publish] send traces of samples, if its address says how many: spans is the
+// loader's method Spans.
+func (c *Collector) Trace(spans func(tell func(stats.Span)) (stop func())) { c.spans = spans }
+
 // Wait counts that the loop waited so long for some batches, for the histogram: the
 // statistics only have the sum of all waits.
 func (c *counts) Wait(d time.Duration, batches int) {
+	if batches == 0 {
+		return
+	}
+	each := d / time.Duration(batches)
+	last := c.taken.Load()
 	for range batches {
-		c.waits.Observe((d / time.Duration(batches)).Seconds())
+		if last != nil && each >= slow {
+			c.waits.(prometheus.ExemplarObserver).ObserveWithExemplar(each.Seconds(), last.exemplar())
+		} else {
+			c.waits.Observe(each.Seconds())
+		}
 	}
 }
+
+// slow waits are worth an exemplar.
+const slow = time.Millisecond
+
+// Took says which batch of its epoch the loop was given last. The waits for it have that
+// as their exemplar: headrace replay makes it again.
+func (c *counts) Took(epoch int, number int64) { c.taken.Store(&batch{epoch, number}) }
 
 // Describe implements [prometheus.Collector].
 func (c *Collector) Describe(descs chan<- *prometheus.Desc) {
@@ -90,10 +126,20 @@ func (c *counts) Collect(metrics chan<- prometheus.Metric) {
 
 	c.waits.Collect(metrics)
 	to := sink(metrics)
+	sent, dropped := c.sent.Counts()
+	to.set(traces, float64(sent), "sent")
+	to.set(traces, float64(dropped), "dropped")
 	to.loop(s)
 	to.stages(s)
 	to.sources(s)
 	to.resources(s)
+}
+
+// forget has statistics read again, however new the last ones are.
+func (c *counts) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = time.Time{}
 }
 
 // fresh bounds the age of statistics: many servers, or one that asks all the time, have

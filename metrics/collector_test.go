@@ -240,3 +240,22 @@ func TestFresh(t *testing.T) {
 		t.Errorf("%d reads", reads)
 	}
 }
+
+// TestExemplars: a wait that is long is told with its batch.
+func TestExemplars(t *testing.T) {
+	c := metrics.New(whole, metrics.Labels{Loader: "train"})
+	c.Wait(time.Second, 0) // for none
+	c.Wait(30*time.Millisecond, 1)
+	c.Took(2, 17)
+	c.Wait(300*time.Millisecond, 1)
+	c.Wait(10*time.Microsecond, 1)
+	var all []string
+	for _, b := range gather(t, c)["headrace_batch_wait_seconds"].Metric[0].Histogram.Bucket {
+		if e := b.Exemplar; e != nil {
+			all = append(all, fmt.Sprintf("%v %v", e.GetValue(), e.Label))
+		}
+	}
+	if len(all) != 1 || !strings.HasPrefix(all[0], "0.3 ") || !strings.Contains(all[0], `"17"`) || !strings.Contains(all[0], `"2"`) {
+		t.Errorf("%q", all)
+	}
+}

@@ -13,6 +13,9 @@
 // address: the ranks of a training, and their engines. One process has the port and asks
 // the others, and another takes it over when that one ends.
 //
+// To an address such as otlp://127.0.0.1:4318 metrics are sent instead, by OTLP over
+// HTTP, and with ?traces=6 traces of six samples a minute: see [Collector.Trace].
+//
 // # Concurrency
 //
 // All functions and methods may be called at once.

@@ -19,41 +19,48 @@ import (
 	"github.com/headrace/headrace/internal/node"
 )
 
-// Publish serves a collector at an address, until stop is called. Warn hears, once, if
-// another program has the port: all goes on, and the port is tried again.
+// Publish serves a collector at an address, or sends its metrics there, until stop is
+// called. Warn hears, once, if another program has the port or no receiver answers: all
+// goes on, and it is tried again.
 func Publish(a Address, c *Collector, warn func(message string)) (stop func()) {
 	places.mu.Lock()
 	defer places.mu.Unlock()
-	p := places.at[a.Listen]
+	at := a.Listen + a.Send
+	p := places.at[at]
 	if p == nil {
-		p = openPlace(a.Listen, warn)
-		places.at[a.Listen] = p
+		p = openPlace(a, warn)
+		places.at[at] = p
 	}
 	registry, labels := prometheus.NewRegistry(), p.unlike(c.labels)
 	registry.MustRegister(&Collector{c.counts, labels})
 	name := fmt.Sprint(labels)
 	p.set(name, registry)
+	untrace := p.trace(a.Traces, c.counts, labels)
 
 	return sync.OnceFunc(func() {
+		untrace()
+		p.sendLast(c.counts)
+		p.forget(c.counts)
 		places.mu.Lock()
 		defer places.mu.Unlock()
 		if p.set(name, nil) == 0 {
-			delete(places.at, a.Listen)
+			delete(places.at, at)
 			p.close()
 		}
 	})
 }
 
-// places are the addresses at which this process serves.
+// places are the addresses at which this process serves, or to which it sends.
 var places = struct {
 	mu sync.Mutex
 	at map[string]*place
 }{at: map[string]*place{}}
 
-// place serves what this process has at an address.
+// place serves or sends the metrics of this process at an address.
 type place struct {
 	listen string
 	circle *node.Circle // nil: this process is alone
+	push   *push        // nil: it is asked
 	warn   func(string)
 
 	mu      sync.Mutex
@@ -63,9 +70,14 @@ type place struct {
 	served sync.WaitGroup
 }
 
-func openPlace(listen string, warn func(string)) *place {
+func openPlace(a Address, warn func(string)) *place {
 	ctx, end := context.WithCancel(context.Background())
-	p := &place{listen: listen, loaders: map[string]*prometheus.Registry{}, warn: warn, end: end}
+	p := &place{listen: a.Listen, loaders: map[string]*prometheus.Registry{}, warn: warn, end: end}
+	if a.Send != "" {
+		p.push = newPush(a.Send)
+		p.served.Go(func() { p.send(ctx) })
+		return p
+	}
 	if err := p.join(ctx); err != nil {
 		slog.Debug("these metrics are served without those of other processes", "error", err)
 	}

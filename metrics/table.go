@@ -1,6 +1,10 @@
 package metrics
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/headrace/headrace/internal/otlp"
+)
 
 // Series describes a family of series.
 type Series struct {
@@ -11,6 +15,10 @@ type Series struct {
 
 	desc *prometheus.Desc
 }
+
+// OTLP returns the name and the unit of the series in OpenTelemetry, such as
+// headrace.stage.seconds and s; a server of Prometheus that is sent these has Name again.
+func (s Series) OTLP() (name, unit string) { return otlp.Name(s.Name) }
 
 const (
 	counter   = "counter"
@@ -38,6 +46,7 @@ var (
 	stalls  = add("headrace_stalls_total", counter, "Times that nothing moved for so long that it was reported")
 	stalled = add("headrace_stalled_seconds", gauge, "Time in which nothing has moved, from the report of a stall to its end; else 0")
 	limit   = add("headrace_bottleneck", gauge, "1 for the stage that limits; no series: none does", "stage")
+	traces  = add("headrace_traces_total", counter, "Traces of samples, sent and dropped: see OpenTelemetry", "outcome")
 )
 
 // Of stages.

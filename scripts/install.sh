@@ -14,7 +14,7 @@
 #   tensorflow  build/tensorflow: TensorFlow, for its tests
 #   spdl        build/spdl: SPDL, which programs of its kind are tried with
 #   packing     build/packing: Grain and Zephon, which pack the same documents
-#   metrics     build/metrics: Prometheus and promtool, of Debian
+#   metrics     build/metrics: Prometheus and promtool, of Debian; build/otlp: OpenTelemetry's messages in Python
 #   trackers    build/trackers: TensorBoard, Weights & Biases, MLflow, which statistics are written to
 #   browser     build/browser: Playwright, which drives Debian's Chromium, by apt-get
 #   stores      build/stores: moto, fake-gcs-server and azurite, which speak as Amazon S3, Google Cloud Storage and Azure do, and nginx
@@ -308,6 +308,7 @@ install_stores() {
 
 install_metrics() {
 	local into="$ROOT/build/metrics"
+	own_environment "$ROOT/scripts/otlp.txt" "$ROOT/build/otlp"
 	[ ! -x "$into/bin/promtool" ] || return 0
 	say "fetching Debian's prometheus into build/metrics"
 	mkdir -p "$into/bin"

@@ -24,6 +24,7 @@ func (s *session) publish(at metrics.Address, c headrace.Config) {
 	}
 	p := &s.published
 	p.collector = metrics.New(s.looped, at.Labels)
+	p.collector.Trace(s.loader.Spans)
 	p.stop = metrics.Publish(at, p.collector, func(message string) { s.note("metrics", message) })
 }
 
@@ -33,6 +34,13 @@ func (s *session) looped() stats.Snapshot {
 	now := s.counted(nil)
 	s.loop.put(&now)
 	return now
+}
+
+// took counts a batch that the client took.
+func (p *published) took(epoch int, step int64) {
+	if p.collector != nil {
+		p.collector.Took(epoch, step)
+	}
 }
 
 // waited counts the client's wait for the batches of a NEXT.

@@ -138,12 +138,13 @@ func (p *pump) send(ctx context.Context, s *session, stream uint32, b *headrace.
 	state, taken := s.loader.State(), b.Taken()
 	epoch, step, samples := b.Epoch(), b.Step(), b.Samples()
 	select {
-	case p.ahead <- func() { taken(); s.shown.took(epoch, step, samples) }:
+	case p.ahead <- func() { taken(); s.shown.took(epoch, step, samples); s.published.took(epoch, step) }:
 	case <-ctx.Done():
 		b.Release()
 		return ctx.Err()
 	}
 
+	s.shown.newest.See(b)
 	if err := s.tellRows(b, stream); err != nil {
 		b.Release()
 		return err

@@ -1,10 +1,12 @@
 package serve
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 
 	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/preview"
 	"github.com/headrace/headrace/internal/report"
 	"github.com/headrace/headrace/live"
 	"github.com/headrace/headrace/wire"
@@ -12,8 +14,9 @@ import (
 
 // shown is a session's loader on the page of this process, and in headrace top.
 type shown struct {
-	is   atomic.Pointer[live.Watched] // nil: it is not shown
-	what live.Loader
+	is     atomic.Pointer[live.Watched] // nil: it is not shown
+	what   live.Loader
+	newest *preview.Newest
 }
 
 // show has the loader shown until the session ends.
@@ -25,9 +28,13 @@ func (s *session) show() {
 
 // describeShown notes how the loader is shown, if it is.
 func (s *session) describeShown(name string, open wire.Open, c headrace.Config, info headrace.Info) {
+	s.shown.newest = preview.NewestOf(s.loader)
 	s.shown.what = live.Loader{
 		Name: name, Program: open.Program, PID: s.engine.trainer, Rank: c.Rank, Ranks: c.WorldSize,
-		Stats: s.looped, Batches: info.BatchesPerEpoch, Epochs: info.Epochs,
+		Stats: s.looped, Batches: info.BatchesPerEpoch, Epochs: info.Epochs, Sample: s.shown.newest.Next,
+		Steps: func(ctx context.Context, epoch int) ([]live.Step, error) {
+			return preview.Steps(ctx, s.loader.Recipe(), headrace.Options{Gate: s.engine.gate}, epoch)
+		},
 	}
 }
 

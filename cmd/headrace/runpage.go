@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/preview"
 	failures "github.com/headrace/headrace/internal/report"
 	"github.com/headrace/headrace/live"
 )
@@ -57,9 +59,14 @@ func (o *pageOptions) show(recipe, name string, l *headrace.Loader, w *walk, say
 	if file := filepath.Base(recipe); name == "" && file != "-" {
 		name = strings.TrimSuffix(file, filepath.Ext(file))
 	}
+	newest := preview.NewestOf(l)
+	w.seen = append(w.seen, newest.See)
 	shown := live.Watch(live.Loader{
 		Name: name, Program: "headrace run " + filepath.Base(recipe), PID: os.Getpid(), Stats: l.Stats,
-		Batches: info.BatchesPerEpoch, Epochs: &w.epochs,
+		Batches: info.BatchesPerEpoch, Epochs: &w.epochs, Sample: newest.Next,
+		Steps: func(ctx context.Context, epoch int) ([]live.Step, error) {
+			return preview.Steps(ctx, l.Recipe(), headrace.Options{}, epoch)
+		},
 	})
 	w.waited = append(w.waited, shown.Waited)
 	w.watchers = append(w.watchers, &pageWatcher{shown: shown, seen: w.now})

@@ -13,7 +13,6 @@ import (
 	"github.com/headrace/headrace/internal/jsonschema"
 	"github.com/headrace/headrace/internal/words"
 	"github.com/headrace/headrace/recipe"
-	"github.com/headrace/headrace/stats"
 )
 
 // results are what commands print with --json, and what Python's stats() and as_dict() of
@@ -28,7 +27,7 @@ var results = map[string][]reflect.Type{
 	"replay":  {reflect.TypeFor[replayed]()},
 	"run": {reflect.TypeFor[startEvent](), reflect.TypeFor[lostEvent](), reflect.TypeFor[epochEvent](), reflect.TypeFor[warningEvent](),
 		reflect.TypeFor[endEvent]()},
-	"stats":   {reflect.TypeFor[stats.Document]()},
+	"stats":   {reflect.TypeFor[statsDocument]()},
 	"version": {reflect.TypeFor[description]()},
 }
 

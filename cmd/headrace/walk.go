@@ -25,6 +25,7 @@ type walk struct {
 	trace    *traceEvent    // nil: there is none
 	now      progress
 	waited   []func(time.Duration) // learn how long each batch was waited for
+	seen     []func(*headrace.Batch)
 }
 
 func (w *walk) begin(f recipe.File, info headrace.Info) {
@@ -95,6 +96,9 @@ func (w *walk) take(b *headrace.Batch, l *headrace.Loader) error {
 		if err := w.out.Checkpoint(); err != nil {
 			return &outputError{err}
 		}
+	}
+	for _, see := range w.seen {
+		see(b)
 	}
 	n := b.Samples()
 	w.now.totalBatches++

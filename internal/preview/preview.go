@@ -136,14 +136,20 @@ func newPictures(r recipe.Recipe, info headrace.Info) (*pictures, error) {
 	if p.field = schema[i]; p.field.Type.Axes == media.CHW.String() {
 		p.layout = media.CHW
 	}
+	p.undo = undoOf(r)
+	return p, nil
+}
+
+// undoOf returns the mean and deviation of a recipe's normalize; nil: it has none.
+func undoOf(r recipe.Recipe) (undo *sheet.Undo) {
 	for _, s := range r.All() {
 		if on, ok := s.Args.(recipe.Transform); ok {
 			if op, ok := on.Transform().(media.Normalize); ok {
-				p.undo = &sheet.Undo{Mean: op.Mean, Std: op.Std}
+				undo = &sheet.Undo{Mean: op.Mean, Std: op.Std}
 			}
 		}
 	}
-	return p, nil
+	return undo
 }
 
 // guess takes the first array that can be an image: what a function has made may be

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -13,16 +14,20 @@ import (
 	"github.com/headrace/headrace/stats"
 )
 
-// Tracing is where a loader's trace comes and goes.
+// Tracing has the trace of a loader, which comes and goes, and the listeners to its
+// spans.
 type Tracing struct {
 	Elsewhere bool // the consumer is, and tells of its waits itself
 
-	now atomic.Pointer[stats.Trace] // nil: there is none
+	now  atomic.Pointer[stats.Trace] // nil: there is none
+	told atomic.Pointer[[]*listener] // nil: there are none
 
 	mu     sync.Mutex
 	stages []pipe.StageInfo // guarded by mu: of the last run
 	closed bool             // guarded by mu
 }
+
+type listener struct{ tell func(stats.Span) }
 
 // Now is the trace that is written; nil: there is none.
 func (t *Tracing) Now() *stats.Trace { return t.now.Load() }
@@ -57,7 +62,33 @@ func (t *Tracing) Hooks() pipe.Hooks {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stages = nil
-	return pipe.Hooks{Stage: t.stage, Span: t.span, Spans: func() bool { return t.now.Load() != nil }}
+	return pipe.Hooks{Stage: t.stage, Span: t.span, Spans: func() bool { return t.now.Load() != nil || t.told.Load() != nil }}
+}
+
+// Spans has tell called with all spans, until stop is called.
+func (t *Tracing) Spans(tell func(stats.Span)) (stop func()) {
+	own := &listener{tell}
+	t.listen(func(all []*listener) []*listener { return append(all, own) })
+	return sync.OnceFunc(func() {
+		t.listen(func(all []*listener) []*listener {
+			return slices.DeleteFunc(all, func(l *listener) bool { return l == own })
+		})
+	})
+}
+
+// listen changes the listeners. Workers go on with the list that they have.
+func (t *Tracing) listen(change func([]*listener) []*listener) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var all []*listener
+	if now := t.told.Load(); now != nil {
+		all = slices.Clone(*now)
+	}
+	if all = change(all); len(all) == 0 {
+		t.told.Store(nil)
+		return
+	}
+	t.told.Store(&all)
 }
 
 func (t *Tracing) stage(s pipe.StageInfo) func(pipe.StageStats) {
@@ -76,6 +107,15 @@ func (t *Tracing) span(s pipe.Span) {
 	}
 	if trace := t.now.Load(); trace != nil {
 		trace.Span(s)
+	}
+	if told := t.told.Load(); told != nil {
+		named := stats.Span{Span: s, Index: -1}
+		if s.Item != nil {
+			named.Key, named.Index = nameItem(s.Item)
+		}
+		for _, l := range *told {
+			l.tell(named)
+		}
 	}
 }
 

@@ -4,10 +4,10 @@ import (
 	"github.com/headrace/headrace/media"
 )
 
-// fit brings an image to a box of so many pixels on a side: larger ones are scaled
+// Fit brings an image to a box of so many pixels on a side: larger ones are scaled
 // down, antialiased; of much smaller ones every pixel becomes a square, so that it can
 // be seen what there is.
-func fit(p media.Pixels, box int) (media.Pixels, error) {
+func Fit(p media.Pixels, box int) (media.Pixels, error) {
 	if long := max(p.Width, p.Height); long > box {
 		return shrunk(p, max(1, p.Width*box/long), max(1, p.Height*box/long))
 	} else if times := box / long; times > 1 {

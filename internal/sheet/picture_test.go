@@ -176,7 +176,7 @@ func TestFit(t *testing.T) {
 		for i := range p.Data {
 			p.Data[i] = byte(i * 7)
 		}
-		got, err := fit(p, box)
+		got, err := Fit(p, box)
 		if err != nil {
 			t.Fatal(err)
 		}

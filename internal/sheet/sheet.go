@@ -180,7 +180,7 @@ func (p *plan) draw(on *image.RGBA, at image.Point, t Tile) error {
 
 // drawPicture puts an image into the middle of its box.
 func (p *plan) drawPicture(on *image.RGBA, box image.Rectangle, picture media.Pixels) error {
-	fitted, err := fit(picture, p.size)
+	fitted, err := Fit(picture, p.size)
 	if err != nil {
 		return err
 	}

@@ -113,6 +113,15 @@ def test_a_rank_that_is_gone(said):
     assert said[0]["seconds"] < 60
 
 
+def test_what_feeders_made_counts():
+    """The engine of such a loader has made nothing itself."""
+    run = types.SimpleNamespace(config={"rank": 1, "world_size": 2})
+    told = all_ranks._numbers(
+        run, hr.Stats(yielded=0, stages=[{"name": "batch", "in": 0, "lost": 0}], trainer={"batches": 5, "samples": 40}), 1
+    )
+    assert (told["batches"], told["samples"]) == (5, 40)
+
+
 def of_numbers(**options):
     return hr.source([{"n": i} for i in range(8)], gives={"n": int}, where="here").batch(2).loader(epochs=1, workers=1, **options)
 

@@ -82,6 +82,9 @@ def test_numbers_are_of_the_interval():
     writer.scalars.clear()
     hook.stats(after)
     assert not writer.scalars  # no time has passed
+    hook.stats({**after, "elapsed_ns": 4 * 10**9, "loop_ns": 4 * 10**9, "waited_ns": 2 * 10**9, "main_ns": 3 * 10**8})
+    shares = {tag: value for tag, value, _ in writer.scalars if tag.endswith("_share")}
+    assert shares == pytest.approx({"headrace/wait_share": 0.2, "headrace/main_share": 0.3})  # own steps are not waits
 
 
 def test_a_writer_that_raises_is_a_warning():

@@ -7,6 +7,7 @@ import http.server
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -173,6 +174,7 @@ def test_which_address_counts(address, monkeypatch):
         ("127.0.0.1:9464", "must be like prometheus://127.0.0.1:9464"),
         ("prometheus://127.0.0.1", "has no port"),
         ("prometheus://127.0.0.1:9464?rank=1", "has rank="),
+        ("otlp://collector", "has no port"),
         (object(), "metrics is <object"),
     ],
 )
@@ -189,6 +191,64 @@ def test_a_port_that_another_program_has():
             with numbers().loader(epochs=1, metrics=f"prometheus://127.0.0.1:{port}") as loader:
                 time.sleep(0.2)
                 assert sum(len(batch) for batch in loader) == 200
+
+
+class Collector:
+    """Takes what is posted to it."""
+
+    def __init__(self):
+        posted = self.posted = {}
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                posted[self.path] = self.rfile.read(int(self.headers["Content-Length"]))
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *args):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, args=[0.05], daemon=True).start()
+
+
+@pytest.fixture
+def collector():
+    collector = Collector()
+    yield collector
+    collector.server.shutdown()
+    collector.server.server_close()
+
+
+def test_a_collector_is_sent_all(collector, tmp_path):
+    """What the messages are is for tests_metrics, with OpenTelemetry's own description of them."""
+    with numbers().loader(epochs=1, metrics=f"otlp://{collector.address}?loader=train&traces=60") as loader:
+        for batch in loader:
+            assert len(batch) == 10
+            time.sleep(0.05)
+    assert b"headrace.stage.seconds" in collector.posted["/v1/metrics"]
+    assert b"train" in collector.posted["/v1/metrics"]
+    assert b"sample" in collector.posted["/v1/traces"]
+    collector.posted.clear()
+    (tmp_path / "numbers.jsonl").write_text('{"n": 1}\n')
+    (tmp_path / "recipe.yaml").write_text(f'headrace: 1\nsteps:\n  - read: {{from: "{tmp_path}/numbers.jsonl"}}\n  - batch: {{size: 1}}\n')
+    command = [find_program(), "run", "recipe.yaml", "--quiet", "--metrics", f"otlp://{collector.address}"]
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=60)
+    assert b"headrace.batches" in collector.posted["/v1/metrics"]
+
+
+def test_a_collector_that_is_not_there(address, monkeypatch):
+    """It is said once, and the loader goes on."""
+    monkeypatch.setenv("OTEL_METRIC_EXPORT_INTERVAL", "100")
+    program = f"""
+import time, headrace as hr
+with hr.source(range(100)).batch(10).loader(epochs=1, metrics={address.replace("prometheus", "otlp")!r}) as loader:
+    print(sum(len(batch) for batch in loader if time.sleep(0.05) is None))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "100\n"
+    assert done.stderr.count("connection refused; the loader goes on") == 1
 
 
 def test_the_command(address, tmp_path):

@@ -68,6 +68,11 @@ def test_statistics(photos):
         schema = validator("stats")
         for stats in (before, loader.stats(), loader.stats(since=before)):
             schema.validate(json.loads(json.dumps(stats)))
+        ranks = json.loads(json.dumps(loader.stats(ranks="all")))
+    schema.validate(ranks)
+    described = schema.schema["properties"]
+    assert ranks["ranks"][0].keys() == described["ranks"]["items"]["properties"].keys()
+    assert ranks["skew"].keys() == described["skew"]["properties"].keys()
     broken = {**before, "stages": 5}
     assert not schema.is_valid(broken)
     assert isinstance(loader.stats(), hr.Stats)

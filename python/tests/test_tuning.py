@@ -1,5 +1,6 @@
 """What a run says would make it faster, and workers that find their number."""
 
+import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 import headrace as hr
+from conftest import run_python
 
 CHANGES = {"more workers", "more cores", "faster step", "in the engine", "fewer bytes", "more read-ahead", "faster loop"}
 
@@ -66,6 +68,48 @@ def test_advice_of_a_function_that_limits():
     assert workers["to"] > 1
     assert 0 < workers["least"] <= workers["rate"] <= workers["most"]
     assert workers["text"] in " ".join(str(stats).split())
+
+
+ADVISED = """
+import json, sys, time
+import headrace as hr
+
+def wait(n):
+    time.sleep(0.02)
+    return n
+
+workers = json.loads(sys.argv[1])
+with hr.source(range(1_000_000)).map(wait, gives=int, workers=1).batch(4).loader(epochs=1) as loader:
+    for stage, n in workers.items():
+        loader.set_workers(n, stage)
+    before, began = None, time.monotonic()
+    for _ in loader:
+        if before is None and time.monotonic() - began > 1.5:
+            before = loader.stats()
+        if time.monotonic() - began > 5:
+            break
+    print(json.dumps(loader.stats(since=before)))
+"""
+
+
+def advised(workers):
+    """The statistics of a run, as JSON alone."""
+    return json.loads(run_python(ADVISED, json.dumps(workers)).stdout)
+
+
+def rate(stats):
+    """Samples a second."""
+    return stats["stages"][-1]["in"] / (stats["loop_ns"] / 1e9)
+
+
+def test_a_script_applies_the_first_advice_and_gets_the_gain():
+    """From JSON to JSON: nothing but what `headrace schema stats` describes. Rates are compared with each other alone."""
+    before = advised({})
+    first = next(gain for gain in before["advice"] if "to" in gain)  # that is a number; the others have to be programmed
+    assert first["change"] == "more workers"
+    after = advised({first["stage"]: first["to"]})
+    assert first["least"] > 1.5 * rate(before)
+    assert 0.9 * first["least"] <= rate(after) <= 1.1 * first["most"]
 
 
 def test_tune_is_true_or_false():

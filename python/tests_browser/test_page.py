@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import subprocess
@@ -159,6 +160,42 @@ def test_names_of_samples_stay_text(run, look, tmp_path):
     assert page.locator("main img").count() == 0
 
 
+def test_the_newest_sample(run, look, tmp_path):
+    """As a picture, a wave, numbers and text, when it is asked for, and not before."""
+    for i in range(8):
+        Image.new("RGB", (64, 48), (30 * i, 90, 40)).save(tmp_path / f"photo-{i}.png")
+    pipeline = f"""
+import numpy as np
+def more(sample):
+    sound = np.sin(np.arange(16000) / 50).astype("float32")
+    return {{**sample, "sound": sound, "tokens": np.arange(5), "caption": "a <b>photo</b> " + sample["key"][-5:]}}
+images = hr.files({str(tmp_path / "photo-*.png")!r}).decode_image().resize((24, 32))
+pipeline = images.map(more, workers=1).batch(2)
+"""
+    page = look(run(pipeline, step="time.sleep(0.05)"))
+    expect(page.locator("#state")).to_contain_text("running", timeout=WAIT)
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if "/sample?" in request.url else None)
+    page.wait_for_timeout(2500)
+    assert not asked
+    page.keyboard.press("s")
+    expect(page.locator("#sample figure")).to_have_count(4, timeout=WAIT)
+    expect(page.locator("#sample img")).to_have_js_property("naturalWidth", 256)
+    expect(page.locator("#sample canvas")).to_have_count(1)
+    expect(page.locator("#sample")).to_contain_text("0 1 2 3 4")
+    expect(page.locator("#sample")).to_contain_text("a <b>photo</b> ")
+    expect(page.locator("#sampleof")).to_contain_text("photo-")
+    before = len(asked)
+    page.wait_for_timeout(5000)
+    assert len(asked) - before <= 6  # one a second
+    page.keyboard.press("s")
+    expect(page.locator("#sample")).to_be_hidden()
+    page.get_by_role("button", name="After each step").click()
+    expect(page.locator("#steps h3")).to_contain_text(["files", "decode_image", "resize", "map"], timeout=WAIT)
+    expect(page.locator("#steps section").nth(1).locator("img")).to_have_count(1)
+    expect(page.locator("#steps")).to_contain_text("calls no functions of your program")
+
+
 def test_ranks_and_keys(run, look):
     """All ranks of the machine are on the page of the first; everything can be done with keys."""
     address = run(MAP, ranks=2)
@@ -203,22 +240,41 @@ def test_it_is_there_at_once(run, look):
 DESK, PHONE = {"width": 1360, "height": 900}, {"width": 390, "height": 844}
 
 
+def photo(i):
+    """Colours with some noise, so that decoding takes its time."""
+    tones = [Image.radial_gradient("L"), Image.linear_gradient("L").rotate(90 * i), Image.linear_gradient("L").rotate(90 * i + 90)]
+    colours = Image.merge("RGB", tones[i % 3 :] + tones[: i % 3]).resize((1200, 900))
+    return Image.blend(colours, Image.effect_noise((1200, 900), 60 + i % 3).convert("RGB"), 0.3)
+
+
+def keep(name, screenshot):
+    """SCREENSHOTS is a folder for what was seen, as the guide has it."""
+    if into := os.environ.get("SCREENSHOTS"):
+        Path(into).mkdir(parents=True, exist_ok=True)
+        Image.open(io.BytesIO(screenshot())).save(Path(into) / f"{name}.webp", quality=75, method=6)
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize(("device", "size"), [("desk", DESK), ("phone", PHONE)])
-def test_screenshots(run, look, tmp_path, theme, device, size):
-    """It fits on each screen; SCREENSHOTS is a folder that keeps what was seen."""
-    for i in range(64):
-        Image.effect_noise((1200, 900), 60 + i % 3).convert("RGB").save(tmp_path / f"photo-{i:03}.jpg")
-    (tmp_path / "photo-0bad.jpg").write_bytes((tmp_path / "photo-001.jpg").read_bytes()[:4000])
-    pipeline = (
-        f"pipeline = hr.files({str(tmp_path / 'photo-*.jpg')!r}).shuffle().decode_image().random_resized_crop(224).random_flip()"
-        ".color_jitter(brightness=0.2).normalize([0.5] * 3, [0.5] * 3).batch(8)"
-    )
-    page = look(run(pipeline, step="time.sleep(0.004)", arguments="on_error='skip', "), viewport=size, color_scheme=theme)
-    expect(page.locator(".node.hot")).to_have_count(1, timeout=WAIT)
-    page.wait_for_timeout(12_000)  # a chart that has something to show
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    into = os.environ.get("SCREENSHOTS")
-    if into:
-        Path(into).mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=str(Path(into) / f"page-{device}-{theme}.png"), full_page=True)
+def test_screenshots(run, look, theme, device, size):
+    """It fits on each screen."""
+    with tempfile.TemporaryDirectory(prefix="photos-") as folder:
+        for i in range(64):
+            photo(i).save(f"{folder}/{i:03}.jpg")
+        Path(folder, "bad.jpg").write_bytes(Path(folder, "001.jpg").read_bytes()[:4000])
+        pipeline = (
+            f"pipeline = hr.files({folder + '/*.jpg'!r}).shuffle().decode_image().random_resized_crop(224).random_flip()"
+            ".color_jitter(brightness=0.2, hue=0.1).normalize([0.5] * 3, [0.5] * 3).batch(8)"
+        )
+        page = look(run(pipeline, step="time.sleep(0.004)", arguments="on_error='skip', "), viewport=size, color_scheme=theme)
+        expect(page.locator(".node.hot")).to_have_count(1, timeout=WAIT)
+        page.keyboard.press("s")
+        expect(page.locator("#sample img")).to_have_count(1, timeout=WAIT)
+        page.wait_for_timeout(12_000)  # a chart that has something to show
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        keep(f"page-{device}-{theme}", lambda: page.screenshot(full_page=True))
+        page.keyboard.press("s")
+        page.get_by_role("button", name="After each step").click()
+        expect(page.locator("#steps img").nth(3)).to_be_visible(timeout=WAIT)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        keep(f"steps-{device}-{theme}", lambda: page.locator("#newest").screenshot())

@@ -172,6 +172,22 @@ def test_native_histograms(folder):
         assert data(prometheus, "headrace_stage_duration_seconds")
 
 
+def test_exemplars(folder):
+    """A slow wait leads to its batch."""
+    with server(folder, "--enable-feature=native-histograms,exemplar-storage") as prometheus:
+        query = 'headrace_batch_wait_seconds{loader="starved"}'
+        for _ in range(150):
+            now = time.time()
+            found = asked(prometheus, "query_exemplars", query=query, start=now - 600, end=now)
+            if found:
+                break
+            time.sleep(0.2)
+        exemplars = [one for series in found for one in series["exemplars"]]
+        assert exemplars
+        assert exemplars[-1]["labels"].keys() == {"epoch", "batch"}
+        assert float(exemplars[-1]["value"]) > 0.03  # four calls of 20 ms
+
+
 def test_the_names_hold(prometheus):
     """No name is changed on the way, and each has its type and help."""
     told = asked(prometheus, "metadata")

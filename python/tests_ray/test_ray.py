@@ -322,6 +322,7 @@ def test_statistics_name_the_feeders(cluster, photographs):
         made = [[one[name] for one in each["feeders"]] for each in (before, later, stats)]
         assert [a + b for a, b in zip(made[0], made[1])] == made[2]
     assert before["trainer"]["batches"] + later["trainer"]["batches"] == stats["trainer"]["batches"] == 16
+    assert before["trainer"]["samples"] + later["trainer"]["samples"] == stats["trainer"]["samples"] > 16
     assert "the feeders are at work" in stats["verdict"] or "The feeders are the bottleneck" in stats["verdict"]
     assert [line[:14].strip() for line in str(stats).splitlines()[2:5]] == ["feeder", "feeder 0", "this machine"]
 

@@ -22,7 +22,7 @@ import (
 // Gain is a possible change, and the rate that the consumer would get from it, by
 // arithmetic on measured costs of stations.
 type Gain struct {
-	Change string `json:"change" doc:"'more cores', 'more workers', 'faster step', …: the constants of this package"`
+	Change string `json:"change" doc:"'more workers', 'more cores', 'faster step', …: Bench and inspect, in the guide, lists them"`
 	Stage  string `json:"stage,omitempty" doc:"the stage that it changes, or the function"`
 	From   int    `json:"from,omitempty" gauge:"workers" doc:"workers that there are, or cores"`
 	To     int    `json:"to,omitempty" gauge:"workers" doc:"workers that there would be, or cores"`

@@ -4,7 +4,8 @@
 
 Each writes the same numbers, every `every=` seconds and at the end; shares and rates are of the time since the last ones:
 
-- `headrace/batches_per_second`, `headrace/wait_share`: what your loop got, and the part of its time in which it waited
+- `headrace/batches_per_second`, `headrace/wait_share`: what your loop got, and the part of its time in which it waited. Time in steps with
+  `where="main"` is not counted as a wait: it is `headrace/main_share`, if there are any
 - `headrace/stage/NAME/busy`, `starved`, `blocked`, `gated`: the parts of their time that a stage's workers spent so, and `queued` where
   samples waited for a process of functions; `map+batch` is `map_batch`
 - `headrace/stage/NAME/lost`: samples lost so far
@@ -125,7 +126,10 @@ def _figures(now: dict[str, Any], last: dict[str, Any]) -> dict[str, float]:
     figures = {"headrace/batches_per_second": _since(now, last, "yielded") / seconds}
     loop = _since(now, last, "loop_ns")
     if loop > 0:
-        figures["headrace/wait_share"] = _since(now, last, "waited_ns") / loop
+        main = now.get("main_ns", 0) - last.get("main_ns", 0)
+        figures["headrace/wait_share"] = (_since(now, last, "waited_ns") - main) / loop
+        if main > 0:
+            figures["headrace/main_share"] = main / loop
 
     earlier = {stage["name"]: stage for stage in last.get("stages", ())}
     for stage in now["stages"]:

@@ -1069,9 +1069,10 @@ class Pipeline(Operations):
                 `Expiration`. A thread of this process calls it, again before they expire, and once more if the service says that they
                 have. None, the default: as `hr.defaults` says, or else the [environment](stores.md#credentials).
             feeders: `headrace.ray.feeders(…)`, actors of a Ray cluster that make batches, too: the same ones, in the same order.
-            metrics: where [metrics](metrics.md) are served for Prometheus, such as `"prometheus://127.0.0.1:9464?loader=train"`. All
-                loaders and ranks of a machine may have the same address. None, the default: as `hr.defaults` says, or else
-                `HEADRACE_METRICS` of the environment; `""`: nowhere.
+            metrics: where [metrics](metrics.md) are served for Prometheus, such as `"prometheus://127.0.0.1:9464?loader=train"`; all
+                loaders and ranks of a machine may have the same address. Or an OpenTelemetry collector that they are sent to, such as
+                `"otlp://collector:4318"`; with `?traces=6`, traces of six samples a minute, too. None, the default: as `hr.defaults` says,
+                or else `HEADRACE_METRICS` of the environment; `""`: nowhere.
             page: True opens the [live page](watch.md) and prints its address; a number is its port. Of the ranks of a machine the first has
                 a page, which shows all. None, the default: as `hr.defaults` says, or else `HEADRACE_PAGE` of the environment, 1 or a port.
 

@@ -85,14 +85,15 @@ def _numbers(run: Run, stats: Stats, rank: int) -> dict[str, Any]:
     main = min(int(stats.get("main_ns", 0)), waited)
     handed = min(int(stats.get("handed_ns", 0)), waited - main)
     stages = stats.get("stages") or []
+    fed = stats.get("trainer") or {}  # by feeders: the engine here has made none
     return {
         "rank": rank,
         "data_rank": run.config["rank"],
         "data_ranks": run.config["world_size"],
         "host": os.uname().nodename,
         "pid": os.getpid(),
-        "batches": stats.get("yielded", 0),
-        "samples": gathering(stages)["in"] if stages else 0,
+        "batches": fed.get("batches", stats.get("yielded", 0)),
+        "samples": fed.get("samples", gathering(stages)["in"] if stages else 0),
         "lost": sum(stage["lost"] for stage in stages),
         "start_ns": stats.get("start_ns", 0),
         "loop_ns": loop,

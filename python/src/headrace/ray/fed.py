@@ -133,6 +133,7 @@ class Fed(Batches):
         values = {name: _own(value) for name, value in one.values.items()}
         batch = self._shown(values if self._tail is None else self._tail(values))
         self._meter.own += monotonic() - began
+        self._meter.samples += max(map(len, one.values.values()), default=0)
 
         last = front.over and len(front.left) == 1 and one.position is None
         ends = last if self._course.skip else number + 1 >= self._course.batches

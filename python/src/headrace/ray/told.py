@@ -20,10 +20,12 @@ class Meter:
     Attributes:
         began: when the first range was asked for; 0: none was.
         own: seconds of copying and normalizing.
+        samples: that the loop was given.
     """
 
     def __init__(self) -> None:
         self.began = self.own = 0.0
+        self.samples = 0
 
     def told(self, crew: Sequence[Feeder], stats: dict[str, Any], since: dict[str, Any]) -> dict[str, Any]:
         """The keys `feeders`, `trainer`, `verdict` and `text` of statistics, by those of the engine here, which only has the loop's.
@@ -39,6 +41,7 @@ class Meter:
         earlier = since.get("trainer", {})
         trainer = {
             "batches": stats.get("yielded", 0) - earlier.get("batches", 0),
+            "samples": self.samples - earlier.get("samples", 0),
             "own_s": self.own - earlier.get("own_s", 0.0),
             "waited_s": stats.get("waited_ns", 0) / 1e9,
             "loop_s": loop,
