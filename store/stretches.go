@@ -18,7 +18,7 @@ var ErrUnordered = errors.New("store: no order")
 // listing come at the same time.
 type Ranged interface {
 	Store
-	// ObjectsAfter is Objects, of the names that come after one, by their bytes. Where the
+	// ObjectsAfter is Objects, of the names that come after one, by their bytes. If the
 	// service cannot do that, the error is [ErrUnordered], or its order is another one.
 	ObjectsAfter(ctx context.Context, prefix, after string) iter.Seq2[Object, error]
 }
@@ -36,7 +36,7 @@ type stretch struct {
 	after string // the last that was listed
 	b     *builder
 
-	// The first name that the service listed, and the first that was beyond the end: where
+	// The first name that the service listed, and the first that was beyond the end: if
 	// names have an order, that is the first one of the next stretch.
 	first, beyond string
 
@@ -104,9 +104,9 @@ func (l *stretches) run(ctx context.Context) error {
 	return l.joins()
 }
 
-// joins checks that each stretch ends where the next one begins. A service may list in
-// the order of folders, in which names between two others are elsewhere than by their
-// bytes: then a stretch that has ended at its last name has left some out.
+// joins checks that each stretch ends at the first name of the next one. A service may
+// list in the order of folders, which is not that of names' bytes: then a stretch that
+// has ended at its last name has left some out.
 func (l *stretches) joins() error {
 	for i, next := range l.all[1:] {
 		if l.all[i].beyond != next.first {

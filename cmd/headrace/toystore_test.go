@@ -455,7 +455,8 @@ func TestVideosOfAStore(t *testing.T) {
 }
 
 // TestAFilmThatIsReplaced: a film is read in the version that its source has found, and
-// not looked for again. One that is replaced ends the run, whatever is done about samples.
+// not looked for again. One that is replaced ends the run, whatever is done about
+// samples.
 func TestAFilmThatIsReplaced(t *testing.T) {
 	s := bucket(t)
 	s.objects["v/intra.mp4"] = testvideo.Read(t, "intra.mp4")

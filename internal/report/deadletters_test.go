@@ -70,7 +70,8 @@ func TestFilesThatARecipeMayName(t *testing.T) {
 		"precious.txt": "must end in .jsonl", ".profile": "must end in .jsonl", "new.txt": "must end in .jsonl",
 		".bashrc": "must end in .jsonl",
 	} {
-		if d, err := OpenDeadLetters(t.Context(), at(name), true, 0, nil); err == nil || d.Wanted() || !strings.Contains(err.Error(), want) {
+		d, err := OpenDeadLetters(t.Context(), at(name), true, 0, nil)
+		if err == nil || d.Wanted() || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, not %q", name, err, want)
 		}
 	}

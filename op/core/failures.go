@@ -55,8 +55,9 @@ func Blame(it *record.Record, err error) error {
 	return &sample.Error{Key: it.Key, Index: it.ID.Index, Output: it.ID.Output, Err: err}
 }
 
-// stopping makes an error of the machine, or of an object that was replaced, one that ends
-// the run: whatever the policy, no sample is skipped, replaced or listed as bad for it.
+// stopping makes an error of the machine, or of an object that was replaced, one that
+// ends the run: whatever the policy, no sample is skipped, replaced or listed as bad for
+// it.
 func stopping(err error) error {
 	if err == nil {
 		return nil

@@ -510,8 +510,8 @@ func TestListings(t *testing.T) {
 	}
 }
 
-// TestListsInParts: a large listing comes in parts, if the service can begin at a name. One
-// that does not know how, or does not heed it, is listed from one end to the other.
+// TestListsInParts: a large listing comes in parts, if the service can begin at a name.
+// One that does not know how, or does not heed it, is listed from one end to the other.
 func TestListsInParts(t *testing.T) {
 	s := serve(t)
 	s.pages = 1000
@@ -536,7 +536,8 @@ func TestListsInParts(t *testing.T) {
 		}
 		return false
 	}
-	for name, fault := range map[string]func(http.ResponseWriter, *http.Request) bool{"": nil, "refuses": refuses, "ignores": ignores} {
+	faults := map[string]func(http.ResponseWriter, *http.Request) bool{"": nil, "refuses": refuses, "ignores": ignores}
+	for name, fault := range faults {
 		s.fault, s.asked, s.by = fault, nil, "key"
 		table, err := store.Find(t.Context(), New("az"), "", "c/", []string{".jpg"})
 		if err != nil || table.Len() != total {

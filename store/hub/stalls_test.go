@@ -76,7 +76,7 @@ func readAll(t *testing.T, m *Store, files map[string][]byte) time.Duration {
 	return time.Since(begun)
 }
 
-// TestStalls: where one in ten of the answers stalls, one reader loses ten seconds by each
+// TestStalls: if one in ten of the answers stalls, one reader loses ten seconds by each
 // that has begun, and five at most by one that has not.
 func TestStalls(t *testing.T) {
 	t.Setenv("HF_TOKEN", secret)

@@ -16,7 +16,7 @@ const (
 
 // tree lists the files below a folder, in any order, some of them twice.
 //
-// A page tells only where the next one is, so the pages of a folder come one after the
+// A page has the address of the next one, so the pages of a folder come one after the
 // other. If there are several, the folders in it are listed at the same time instead.
 type tree struct {
 	of     *Store

@@ -60,14 +60,14 @@ func (a *answer) skip(n int64) error {
 	return nil
 }
 
-// sentTwice is what came of a request's second sending, if that has won.
+// sentTwice has the outcome of a request's second sending, if that has won.
 type sentTwice struct {
 	a   *answer
 	err error
 }
 
 // send sends a request, and once more if the answer is late, and returns the answer that
-// comes first. A refusal is an answer, too, as the Hub's are of where its files lie.
+// comes first. A refusal is an answer, too, such as a redirect of the Hub.
 func (c *Client) send(ctx context.Context, h *host, ask Ask, header http.Header) (*answer, error) {
 	one, cancel := context.WithCancelCause(ctx)
 	after, may := h.hedge()
