@@ -29,7 +29,7 @@ func initCommand() *cobra.Command {
 in quotes takes its place.
 Nothing is written: send the output to a file, and edit it.`,
 		Example: `  headrace init data/train > train.yaml
-  headrace init 's3://bucket/train/*/*.jpg' > train.yaml
+  headrace init 'data/train/**/*.jpg' > train.yaml
   headrace inspect train.yaml
   headrace preview train.yaml -o sheet.png`,
 		Args: cobra.ExactArgs(1),
