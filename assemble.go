@@ -80,7 +80,8 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 	}
 	known.info.Workers, known.info.HoldLimit = crew.workers, held.limit
 
-	dead, err := report.OpenDeadLetters(string(d.config.DeadLetters), d.config.DeadLettersOwn, d.config.Rank, d.options.Warn)
+	c := d.config
+	dead, err := report.OpenDeadLetters(ctx, string(c.DeadLetters), c.DeadLettersOwn, c.Rank, d.options.Warn)
 	if err != nil {
 		return nil, &Mistake{Key: "dead_letters", Err: err}
 	}

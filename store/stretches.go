@@ -10,11 +10,16 @@ import (
 	"sync/atomic"
 )
 
+// ErrUnordered marks a service that cannot list from a name on, though other services of
+// its [Ranged] store can.
+var ErrUnordered = errors.New("store: no order")
+
 // Ranged is a store that can list from any name on, so that several parts of a large
 // listing come at the same time.
 type Ranged interface {
 	Store
-	// ObjectsAfter is Objects, of the names that come after one, by their bytes.
+	// ObjectsAfter is Objects, of the names that come after one, by their bytes. If the
+	// service cannot do that, the error is [ErrUnordered], or its order is another one.
 	ObjectsAfter(ctx context.Context, prefix, after string) iter.Seq2[Object, error]
 }
 
@@ -30,6 +35,10 @@ type stretch struct {
 	until string // and up to this one; "": to the end
 	after string // the last that was listed
 	b     *builder
+
+	// The first name that the service listed, and the first that was beyond the end: if
+	// names have an order, that is the first one of the next stretch.
+	first, beyond string
 
 	fresh  int         // objects since it was divided
 	parent *stretch    // which it was a part of
@@ -58,23 +67,18 @@ type stretches struct {
 	isLoose  bool // it has no order
 }
 
-// errNoRanges ends a listing by stretches of a service that does not list in the order of
-// names, or not from a name on.
-var errNoRanges = errors.New("store: no order")
-
 // list lists all, in the order of names.
 func (l *stretches) list(ctx context.Context) (*builder, error) {
 	_, isRanged := l.in.(Ranged)
 	l.isSerial = !isRanged
 	err := l.run(ctx)
-	if errors.Is(err, errNoRanges) && ctx.Err() == nil {
+	if errors.Is(err, ErrUnordered) && ctx.Err() == nil {
 		l.isSerial, l.all = true, nil
 		err = l.run(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(l.all, func(a, b *stretch) int { return cmp.Compare(a.from, b.from) })
 	all := make([]*builder, len(l.all))
 	for i, s := range l.all {
 		all[i], s.b = s.b, nil
@@ -93,7 +97,23 @@ func (l *stretches) run(ctx context.Context) error {
 	l.begin(&stretch{})
 	l.mu.Unlock()
 	l.at.Wait()
-	return context.Cause(l.ctx)
+	if err := context.Cause(l.ctx); err != nil {
+		return err
+	}
+	slices.SortFunc(l.all, func(a, b *stretch) int { return cmp.Compare(a.from, b.from) })
+	return l.joins()
+}
+
+// joins checks that each stretch ends at the first name of the next one. A service may
+// list in the order of folders, which is not that of names' bytes: then a stretch that
+// has ended at its last name has left some out.
+func (l *stretches) joins() error {
+	for i, next := range l.all[1:] {
+		if l.all[i].beyond != next.first {
+			return ErrUnordered
+		}
+	}
+	return nil
 }
 
 // begin lists a stretch.
@@ -122,6 +142,9 @@ func (l *stretches) objects(s *stretch) iter.Seq2[Object, error] {
 func (l *stretches) follow(s *stretch) error {
 	n := 0
 	for o, err := range l.objects(s) {
+		if err == nil && s.first == "" {
+			s.first = o.Name
+		}
 		switch {
 		case err != nil:
 			return err
@@ -130,6 +153,7 @@ func (l *stretches) follow(s *stretch) error {
 				return err
 			}
 		case s.until != "" && o.Name > s.until:
+			s.beyond = o.Name
 			return nil
 		default:
 			s.after = o.Name
@@ -153,7 +177,7 @@ func (l *stretches) serial() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.all) > 1 {
-		return errNoRanges
+		return ErrUnordered
 	}
 	l.isSerial, l.isLoose = true, true
 	return nil

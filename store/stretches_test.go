@@ -1,10 +1,15 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
+	"math/rand/v2"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -76,6 +81,69 @@ func TestNoOrder(t *testing.T) {
 			o, err := m.Stat(t.Context(), table.Key(i))
 			if table.Key(i) != m.Name(i) || err != nil || table.Check(i, o) != nil {
 				t.Fatalf("object %d is %q, %v", i, table.Key(i), err)
+			}
+		}
+	}
+}
+
+// folders lists as services with real folders do: all below a folder together, wherever
+// the bytes of other names would have them.
+type folders struct {
+	storetest.Many // whose pages and objects it has none of
+	names          []string
+	isLate         bool // it begins a name too late
+}
+
+func byFolders(a, b string) int {
+	return strings.Compare(strings.ReplaceAll(a, "/", "\x00"), strings.ReplaceAll(b, "/", "\x00"))
+}
+
+// ObjectsAfter implements [store.Ranged].
+func (f *folders) ObjectsAfter(_ context.Context, prefix, after string) iter.Seq2[store.Object, error] {
+	return func(yield func(store.Object, error) bool) {
+		isLate := f.isLate && after != ""
+		for _, name := range f.names {
+			if !strings.HasPrefix(name, prefix) || byFolders(name, after) <= 0 {
+				continue
+			}
+			if !isLate && !yield(store.Object{Name: name, Version: "1"}, nil) {
+				return
+			}
+			isLate = false
+		}
+	}
+}
+
+// Objects implements [store.Store].
+func (f *folders) Objects(ctx context.Context, prefix string) iter.Seq2[store.Object, error] {
+	return f.ObjectsAfter(ctx, prefix, "")
+}
+
+// TestServicesWithAnotherOrder loses no name, wherever a listing is divided: in the order
+// of folders, or if a service begins elsewhere than it should.
+func TestServicesWithAnotherOrder(t *testing.T) {
+	draw := rand.New(rand.NewPCG(1, 2))
+	for round := range 20 {
+		all := map[string]bool{}
+		parts := []string{"a", "b/", "!", "+", "-", "0", "k/", "z"}[draw.IntN(4):]
+		for len(all) < 12_000 {
+			name := "b/"
+			for range 8 + draw.IntN(3) {
+				name += parts[draw.IntN(len(parts))]
+			}
+			all[name+"x"] = true
+		}
+		f := &folders{names: slices.SortedFunc(maps.Keys(all), byFolders), isLate: round%4 == 0}
+		if f.isLate {
+			slices.Sort(f.names)
+		}
+		table, err := store.Find(t.Context(), f, "", "b/", []string{""})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range slices.Sorted(maps.Keys(all)) {
+			if i >= table.Len() || table.Key(i) != want {
+				t.Fatalf("%d of %d names, and number %d is not %q", table.Len(), len(all), i, want)
 			}
 		}
 	}

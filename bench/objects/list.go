@@ -30,7 +30,7 @@ func list(w http.ResponseWriter, root string, query url.Values) {
 		if err != nil {
 			return nil
 		}
-		all = append(all, entry{path, is.Size(), is.ModTime().UTC().Format(time.RFC3339), `"0"`, "STANDARD"})
+		all = append(all, entry{path, is.Size(), is.ModTime().UTC().Format(time.RFC3339), tagOf(is), "STANDARD"})
 		return nil
 	})
 	w.Header().Set("Content-Type", "application/xml")

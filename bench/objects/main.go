@@ -79,6 +79,8 @@ func serve(w http.ResponseWriter, r *http.Request, path string) {
 		http.NotFound(w, r)
 		return
 	}
-	w.Header().Set("ETag", fmt.Sprintf(`"%x-%x"`, is.ModTime().UnixNano(), is.Size()))
+	w.Header().Set("ETag", tagOf(is))
 	http.ServeContent(w, r, "", is.ModTime(), f)
 }
+
+func tagOf(is os.FileInfo) string { return fmt.Sprintf(`"%x-%x"`, is.ModTime().UnixNano(), is.Size()) }

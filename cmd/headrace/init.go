@@ -25,9 +25,11 @@ func initCommand() *cobra.Command {
 		Use:   "init FOLDER",
 		Short: "Print a first recipe for a folder",
 		Long: `Print a training recipe for the files in a folder: images, recordings, videos or arrays (.npy, .npz), told ` +
-			`by name. Subfolders become classes. The folder may be one of a store, such as s3://bucket/train.
+			`by name. Subfolders become classes. The folder may be one of a store, such as s3://bucket/train, and a pattern
+in quotes takes its place.
 Nothing is written: send the output to a file, and edit it.`,
 		Example: `  headrace init data/train > train.yaml
+  headrace init 'data/train/**/*.jpg' > train.yaml
   headrace inspect train.yaml
   headrace preview train.yaml -o sheet.png`,
 		Args: cobra.ExactArgs(1),
@@ -88,28 +90,34 @@ type surroundings struct {
 	classes int    // folders that those are in, if none is the folder itself
 }
 
-// lookAround counts the files of each medium.
-func lookAround(ctx context.Context, folder string) (found surroundings, err error) {
-	absolute, err := strings.TrimSuffix(folder, "/"), error(nil)
-	if _, _, away := store.Scheme(folder); !away {
-		absolute, err = filepath.Abs(folder)
+// lookAround counts the files of each medium, in a folder or of a pattern.
+func lookAround(ctx context.Context, named string) (found surroundings, err error) {
+	absolute, err := strings.TrimSuffix(named, "/"), error(nil)
+	if _, _, away := store.Scheme(named); !away {
+		absolute, err = filepath.Abs(named)
 	}
 	if err != nil {
 		return found, err
 	}
 	found.mediums = mediums()
-	n := len(found.mediums)
-	found.counts = make([]int, n)
-	classes, firsts := make([]int, n), make([]string, n)
-	for i, m := range found.mediums {
-		t, err := store.List(ctx, "/", absolute, m.suffixes)
-		switch {
-		case errors.Is(err, store.ErrNoFiles) && !errors.Is(err, fs.ErrNotExist):
+	found.counts = make([]int, len(found.mediums))
+	t, err := store.List(ctx, "/", absolute, found.suffixes())
+	switch {
+	case errors.Is(err, store.ErrNoFiles) && !errors.Is(err, fs.ErrNotExist):
+		t = new(store.Table) // others are there
+	case err != nil:
+		return found, err
+	}
+	firsts := make([]int, len(found.mediums))
+	for i := range t.Len() {
+		m := found.mediumOf(t.Key(i))
+		if m < 0 { // of a pattern, which finds all
 			continue
-		case err != nil:
-			return found, err
 		}
-		found.counts[i], classes[i], firsts[i] = t.Len(), classesOf(t, absolute), t.Path(0)
+		if found.counts[m] == 0 {
+			firsts[m] = i
+		}
+		found.counts[m]++
 	}
 
 	found.most = slices.Index(found.counts, slices.Max(found.counts))
@@ -118,18 +126,44 @@ func lookAround(ctx context.Context, folder string) (found surroundings, err err
 		for _, m := range found.mediums {
 			all = append(all, m.Of+"s")
 		}
+		last := len(all) - 1
 		return found, fmt.Errorf("%s has no %s or %s: a recipe of your own begins with files or source (headrace ops files)",
-			folder, strings.Join(all[:n-1], ", "), all[n-1])
+			named, strings.Join(all[:last], ", "), all[last])
 	}
-	found.classes, found.first = classes[found.most], firsts[found.most]
+	found.first = t.Path(firsts[found.most])
+	folder := absolute
+	if strings.ContainsAny(absolute, "*?[") {
+		if folder, err = store.Base(ctx, "/", absolute); err != nil {
+			return found, err
+		}
+	}
+	found.classes = found.classesOf(t, folder)
 	return found, nil
 }
 
-// classesOf counts the folders of files; 0: some are in the folder itself, or all are in
-// one.
-func classesOf(t *store.Table, folder string) int {
+func (s *surroundings) suffixes() (all []string) {
+	for _, m := range s.mediums {
+		all = append(all, m.suffixes...)
+	}
+	return all
+}
+
+// mediumOf returns the number of a file's medium; negative: it has none.
+func (s *surroundings) mediumOf(name string) int {
+	name = strings.ToLower(name)
+	return slices.IndexFunc(s.mediums, func(m medium) bool {
+		return slices.ContainsFunc(m.suffixes, func(suffix string) bool { return strings.HasSuffix(name, suffix) })
+	})
+}
+
+// classesOf counts the folders of what most files are; 0: some are in the folder itself,
+// or all are in one.
+func (s *surroundings) classesOf(t *store.Table, folder string) int {
 	folders := map[string]bool{}
 	for i := range t.Len() {
+		if s.mediumOf(t.Key(i)) != s.most {
+			continue
+		}
 		if path := t.Path(i); path[:strings.LastIndexByte(path, '/')] == strings.TrimSuffix(folder, "/") {
 			return 0
 		}

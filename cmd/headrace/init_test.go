@@ -39,6 +39,9 @@ func TestInit(t *testing.T) {
 		{"films", "files: {pattern: films, label: parent, content: false}", "decode_video", "2 videos in 2 classes; left out: 1 image"},
 		{"arrays", "files: {pattern: arrays}", "decode_npy: {dtype: int16, shape: [2, 3]}", "1 array"},
 		{"3 odd: #names", `files: {pattern: "3 odd: #names"}`, "decode_image", "1 image"},
+		{"photos/*/*", `files: {pattern: "photos/*/*", label: parent}`, "random_resized_crop", "3 images in 2 classes"},
+		{"photos/cat/*.[jJ]*", `files: {pattern: "photos/cat/*.[jJ]*"}`, "decode_image", "2 images"},
+		{"f*/**", `files: {pattern: "f*/**", label: parent}`, "decode_image", "3 images in 2 classes; left out: 2 videos"},
 	} {
 		made := invoke(t, folder, "init", c.folder)
 		if made.code != 0 || !strings.Contains(made.stdout, c.source+"\n") || !strings.Contains(made.stdout, c.step) || made.stderr != c.summary+"\n" {
@@ -51,6 +54,7 @@ func TestInit(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"init none":    "none has no images, arrays, archives, recordings or videos",
+		"init none/*":  "none/* has no images, arrays, archives, recordings or videos",
 		"init nowhere": "nowhere\" does not exist",
 		"init":         "accepts 1 arg(s), received 0",
 	} {

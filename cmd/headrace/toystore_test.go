@@ -454,6 +454,48 @@ func TestVideosOfAStore(t *testing.T) {
 	}
 }
 
+// TestAFilmThatIsReplaced: a film is read in the version that its source has found, and
+// not looked for again. One that is replaced ends the run, whatever is done about
+// samples.
+func TestAFilmThatIsReplaced(t *testing.T) {
+	s := bucket(t)
+	s.objects["v/intra.mp4"] = testvideo.Read(t, "intra.mp4")
+	s.objects["v.yaml"] = []byte("headrace: 1\nsteps:\n  - files: {pattern: \"toy://v/*.mp4\", content: false}\n" +
+		"  - decode_video: {frames: 2}\n  - resize: {size: [16, 16]}\n  - batch: {size: 1}\n")
+	calls := map[string]int{}
+	replace := func(call string, n int) {
+		clear(calls)
+		s.fails = func(is, name string) error {
+			if name != "v/intra.mp4" {
+				return nil
+			}
+			if calls[is]++; is == call && calls[is] == n {
+				s.objects[name] = append(slices.Clone(s.objects[name]), 0)
+			}
+			return nil
+		}
+	}
+	of := func(epochs string) map[string]int {
+		replace("", 0)
+		if out, err := command(t, "run", "toy://v.yaml", "--epochs", epochs); err != nil {
+			t.Fatalf("%s %v", out, err)
+		}
+		return maps.Clone(calls)
+	}
+	one, two := of("1"), of("2")
+	if n := two["stat"] - one["stat"]; n != 1 {
+		t.Errorf("it is looked for %d times in an epoch", n)
+	}
+	for call, last := range map[string]int{"read": one["read"] + 1, "stat": one["stat"] + 1} {
+		replace(call, last)
+		out, err := command(t, "run", "toy://v.yaml", "--epochs", "9", "--on-error", "skip")
+		if err == nil || !strings.Contains(err.Error(), "changed") || strings.Contains(err.Error(), "exit code") {
+			t.Errorf("replaced before a %s: %v\n%s", call, err, out)
+		}
+		s.objects["v/intra.mp4"] = testvideo.Read(t, "intra.mp4")
+	}
+}
+
 // TestPythonOnAStore runs a client whose engine is this binary, which has a toy.
 func TestPythonOnAStore(t *testing.T) {
 	tier.StartsProcesses(t)

@@ -23,6 +23,7 @@ var arrows = []arrow{
 	{"internal/source", "internal/depth", "what is iterated over is asked for as many samples as there are tickets"},
 	{"internal/compile", "internal/depth", "samples wait for tickets before functions of Python"},
 	{"internal/record", "media", "some of its values are images"},
+	{"internal/record", "store", "and others are the names of objects, of one version"},
 	{"internal/record", "tensor", "others are arrays"},
 
 	{"internal/version", "media", "what decodes and writes each format"},

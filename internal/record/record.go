@@ -9,6 +9,7 @@ import (
 	"github.com/headrace/headrace/internal/depth"
 	"github.com/headrace/headrace/media"
 	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/store"
 )
 
 // Record is a sample on its way to its row: what the source knows of it, and later the
@@ -22,6 +23,7 @@ type Record struct {
 	Header    media.Info   // of the image that is decoded next
 	HeaderErr error        // what media.Probe said of it
 	Opened    Opened       // the video that is decoded next; nil: there is none
+	Found     *store.File  // the object that its path names, as its source has found it; nil: it is in no store
 	Content   budget.Grant // the bytes read
 	Working   budget.Grant // what comes after
 	Ticket    depth.Ticket // to be on its way

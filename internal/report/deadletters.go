@@ -46,15 +46,16 @@ type DeadLetter struct {
 
 // OpenDeadLetters begins the file, or goes on after what is there. Own is for a path
 // that a recipe has named, which may be somebody else's; others may be any file. An empty
-// path is none. Warn learns where lines cannot be written.
-func OpenDeadLetters(path string, own bool, rank int, warn func(code, message string)) (DeadLetters, error) {
+// path is none. An object of a store is written with the credentials of ctx. Warn learns
+// where lines cannot be written.
+func OpenDeadLetters(ctx context.Context, path string, own bool, rank int, warn func(code, message string)) (DeadLetters, error) {
 	if path == "" {
 		return DeadLetters{}, nil
 	}
 	path, err := store.Plain(path)
 	if _, _, ok := store.Scheme(path); ok && err == nil {
 		var object io.WriteCloser
-		if object, err = openLetters(path, own); err == nil {
+		if object, err = openLetters(ctx, path, own); err == nil {
 			return NewDeadLetters(object, rank, warn), nil
 		}
 	}
@@ -67,7 +68,7 @@ func OpenDeadLetters(path string, own bool, rank int, warn func(code, message st
 		open = openOwn
 	}
 	var file *os.File
-	err = machine.Patiently(context.Background(), func() (err error) {
+	err = machine.Patiently(ctx, func() (err error) {
 		file, err = open(path)
 		return err
 	})

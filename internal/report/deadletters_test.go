@@ -27,7 +27,7 @@ func TestFilesThatARecipeMayName(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"bad.jsonl", "bad.jsonl"} { // again, as a run that is resumed does it
-		d, err := OpenDeadLetters(at(name), true, 6, func(_, message string) { t.Error(message) })
+		d, err := OpenDeadLetters(t.Context(), at(name), true, 6, func(_, message string) { t.Error(message) })
 		if err != nil || !d.Wanted() {
 			t.Fatal(err)
 		}
@@ -70,7 +70,8 @@ func TestFilesThatARecipeMayName(t *testing.T) {
 		"precious.txt": "must end in .jsonl", ".profile": "must end in .jsonl", "new.txt": "must end in .jsonl",
 		".bashrc": "must end in .jsonl",
 	} {
-		if d, err := OpenDeadLetters(at(name), true, 0, nil); err == nil || d.Wanted() || !strings.Contains(err.Error(), want) {
+		d, err := OpenDeadLetters(t.Context(), at(name), true, 0, nil)
+		if err == nil || d.Wanted() || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, not %q", name, err, want)
 		}
 	}
@@ -78,7 +79,7 @@ func TestFilesThatARecipeMayName(t *testing.T) {
 		t.Errorf("%v\nnot %v", after, before)
 	}
 	// You may name any of them yourself.
-	d, err := OpenDeadLetters(at("text.jsonl"), false, 6, nil)
+	d, err := OpenDeadLetters(t.Context(), at("text.jsonl"), false, 6, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,10 +88,10 @@ func TestFilesThatARecipeMayName(t *testing.T) {
 	if text, err := os.ReadFile(at("text.jsonl")); err != nil || string(text) != "precious\n"+string(letter) {
 		t.Errorf("%v: %s", err, text)
 	}
-	if d, err := OpenDeadLetters("", true, 0, nil); d.Wanted() || err != nil {
+	if d, err := OpenDeadLetters(t.Context(), "", true, 0, nil); d.Wanted() || err != nil {
 		t.Error("no path is none")
 	}
-	if _, err := OpenDeadLetters(at("none/bad.jsonl"), false, 0, nil); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := OpenDeadLetters(t.Context(), at("none/bad.jsonl"), false, 0, nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 }

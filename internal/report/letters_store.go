@@ -18,6 +18,7 @@ const (
 
 // letters are the dead letters of a run whose file is an object of a store.
 type letters struct {
+	ctx     context.Context // has the credentials of the run, and no end
 	name    string
 	pending bytes.Buffer
 	last    time.Time // when lines were written
@@ -25,20 +26,20 @@ type letters struct {
 
 // openLetters makes the object, so that one that cannot be written is known at once. Own
 // is for a name that a recipe has given, as for [openOwn].
-func openLetters(name string, own bool) (io.WriteCloser, error) {
+func openLetters(ctx context.Context, name string, own bool) (io.WriteCloser, error) {
 	if own {
 		if err := checkOwn(name); err != nil {
 			return nil, err
 		}
 	}
-	l := &letters{name: name, last: time.Now()}
+	l := &letters{ctx: context.WithoutCancel(ctx), name: name, last: time.Now()}
 	if err := l.flush(); err != nil {
 		return nil, err
 	}
 	if !own {
 		return l, nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lettersWait)
+	ctx, cancel := context.WithTimeout(ctx, lettersWait)
 	defer cancel()
 	f, err := store.Open(ctx, name, 0)
 	if err != nil {
@@ -61,7 +62,7 @@ func (l *letters) Write(line []byte) (int, error) {
 }
 
 func (l *letters) flush() error {
-	ctx, cancel := context.WithTimeout(context.Background(), lettersWait)
+	ctx, cancel := context.WithTimeout(l.ctx, lettersWait)
 	defer cancel()
 	l.last = time.Now()
 	if err := store.Append(ctx, l.name, l.pending.Bytes(), lettersMost); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/recipe"
 	"github.com/headrace/headrace/sample"
+	"github.com/headrace/headrace/store"
 )
 
 // Op carries an operation out on a sample.
@@ -54,8 +55,9 @@ func Blame(it *record.Record, err error) error {
 	return &sample.Error{Key: it.Key, Index: it.ID.Index, Output: it.ID.Output, Err: err}
 }
 
-// stopping makes an error of the machine one that ends the run: whatever the policy, no
-// sample is skipped, replaced or listed as bad for it.
+// stopping makes an error of the machine, or of an object that was replaced, one that
+// ends the run: whatever the policy, no sample is skipped, replaced or listed as bad for
+// it.
 func stopping(err error) error {
 	if err == nil {
 		return nil
@@ -64,6 +66,9 @@ func stopping(err error) error {
 	var lack *machine.Shortage
 	if errors.As(short, &lack) || errors.Is(err, arena.ErrMemory) { // which says itself what to do
 		return pipe.Stop(short)
+	}
+	if errors.Is(err, store.ErrChanged) {
+		return pipe.Fatal(err) // the data are others, not one sample of them
 	}
 	return err
 }

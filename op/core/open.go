@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/headrace/headrace/internal/record"
 	"github.com/headrace/headrace/pipe"
 	"github.com/headrace/headrace/store"
 )
@@ -17,7 +18,11 @@ type PythonHost interface {
 
 // OpenNamed opens the file that a record names. Objects of Python name it as they would
 // open it themselves, from where their program runs, which is elsewhere than the engine.
-func (w *Env) OpenNamed(ctx context.Context, path string) (store.File, error) {
+// An object that its source has found is read in that version, and not looked for again.
+func (w *Env) OpenNamed(ctx context.Context, it *record.Record, path string) (store.File, error) {
+	if it.Found != nil && it.Found.Name() == path {
+		return it.Found.Until(pipe.RunContext(ctx)), nil
+	}
 	if _, _, ok := store.Scheme(path); !ok && !filepath.IsAbs(path) {
 		if w.Host == nil || w.Host.Directory() == "" {
 			return store.File{}, fmt.Errorf("headrace: the path %q is relative: must begin with /", path)

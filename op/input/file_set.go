@@ -238,6 +238,10 @@ func (f *FileSet) read(ctx context.Context, w *core.Env, it *record.Record) (int
 		f.firsts.saw(file.Size())
 	}
 	if f.closed {
+		if !file.IsLocal() {
+			found := file
+			it.Found = &found
+		}
 		f.describe(w, w.Blank(it), it)
 		return 0, nil
 	}

@@ -51,7 +51,7 @@ func (p *ReadAudio) Open(ctx context.Context, it *record.Record) error {
 	it.Shut()
 	var lacks error // bytes: the run ends
 	it.HeaderErr = machine.Patiently(ctx, func() error {
-		file, err := p.Env.OpenNamed(ctx, it.Values.Texts[p.From.At])
+		file, err := p.Env.OpenNamed(ctx, it, it.Values.Texts[p.From.At])
 		if err != nil {
 			return err
 		}

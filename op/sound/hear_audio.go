@@ -68,7 +68,7 @@ func (heardFile) Load() (int64, error) { return 0, nil }
 func (p *HearAudio) Open(ctx context.Context, it *record.Record) error {
 	it.Shut()
 	it.HeaderErr = machine.Patiently(ctx, func() error {
-		f, err := p.Env.OpenNamed(ctx, it.Values.Texts[p.From.At])
+		f, err := p.Env.OpenNamed(ctx, it, it.Values.Texts[p.From.At])
 		if err != nil {
 			return err
 		}

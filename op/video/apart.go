@@ -135,7 +135,7 @@ func (a *VideoApart) openAll(ctx context.Context, it *record.Record) (r *reel, c
 // clipOf makes the sample of a clip, or of why there is none.
 func (a *VideoApart) clipOf(r *reel, number int64, failed error) *record.Record {
 	child := r.of.Again()
-	child.Wanted, child.Draws = r.of.Wanted, slices.Clone(r.of.Draws)
+	child.Wanted, child.Draws, child.Found = r.of.Wanted, slices.Clone(r.of.Draws), r.of.Found
 	child.SetOutput(r.of.Made, number)
 	v := a.env.Blank(child)
 	for _, at := range a.stays {

@@ -145,7 +145,7 @@ func (v *Video) open(ctx context.Context, it *record.Record, o *opened) (err err
 		file = video.Bytes(it.Values.Bytes[v.from.At])
 	} else {
 		path := it.Values.Texts[v.from.At]
-		f, err := v.env.OpenNamed(ctx, path)
+		f, err := v.env.OpenNamed(ctx, it, path)
 		if err != nil {
 			return err
 		}

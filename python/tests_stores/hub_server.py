@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import pathlib
 import threading
 import urllib.parse
@@ -110,10 +111,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def tree(self, folder: str, query: dict[str, list[str]]) -> None:
         files = {name: content for name, content in self.hub.files().items() if not folder or name.startswith(folder + "/")}
-        if not files or query.get("recursive") != ["true"]:
+        if not files:
             self.send(404, X_Error_Code="EntryNotFound")
             return
         folders = {str(above) for name in files for above in pathlib.PurePath(name).parents} - {".", folder}
+        if query.get("recursive") != ["true"]:
+            files = {name: content for name, content in files.items() if os.path.dirname(name) == folder}
+            folders = {name for name in folders if os.path.dirname(name) == folder}
         entries: list[dict[str, Any]] = [{"type": "directory", "path": name, "size": 0, "oid": "folder"} for name in sorted(folders)]
         for name, content in sorted(files.items()):
             entry = {"type": "file", "path": name, "size": len(content), "oid": oid(content)}
@@ -126,8 +130,8 @@ class Handler(BaseHTTPRequestHandler):
         first = int(query.get("cursor", ["0"])[0])
         headers = {}
         if first + PAGE < len(entries):
-            at = self.path.partition("?")[0]
-            headers["Link"] = f'<{self.hub.url}{at}?recursive=true&cursor={first + PAGE}>; rel="next"'
+            at, next_query = self.path.partition("?")[0], urllib.parse.urlencode(query | {"cursor": [str(first + PAGE)]}, doseq=True)
+            headers["Link"] = f'<{self.hub.url}{at}?{next_query}>; rel="next"'
         self.send(200, json.dumps(entries[first : first + PAGE]).encode(), **headers)
 
     def resolve(self, path: str) -> None:

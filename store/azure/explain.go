@@ -36,8 +36,8 @@ func explained(err error, r *steady.Refusal, code string, a asked) error {
 	case "ResourceNotFound", "PublicAccessNotPermitted", "NoAuthenticationInformation":
 		isDenied = isNone // a private container is not told to those without credentials
 	case "AuthenticationFailed":
-		return say("%s does not accept the credentials, which are of %s: copy the key or SAS again; a SAS may have expired, and the "+
-			"clock of this machine must be right", a.host, a.from)
+		return say("%s does not accept the credentials, which are of %s: copy the key or SAS again, or get another token; they "+
+			"may have expired, and the clock of this machine must be right", a.host, a.from)
 	case "KeyBasedAuthenticationNotPermitted":
 		return say("the account allows no keys: unset the one of %s, and use az login or another identity", a.from)
 	case "InvalidAuthenticationInfo":

@@ -211,15 +211,22 @@ func (s *service) tree(w http.ResponseWriter, r *http.Request, files map[string]
 	for name := range folders {
 		entries = append(entries, entry{Type: "directory", Path: name, OID: "folder"})
 	}
-	if q := r.URL.Query(); q.Get("recursive") != "true" || len(entries) == 0 && folder != "" && !inBucket {
+	if len(entries) == 0 && folder != "" && !inBucket {
 		refuse(w, 404, "EntryNotFound")
 		return
+	}
+	if r.URL.Query().Get("recursive") != "true" {
+		entries = slices.DeleteFunc(entries, func(e entry) bool {
+			return strings.Contains(strings.TrimPrefix(e.Path, strings.TrimSuffix(folder+"/", "/")+"/"), "/")
+		})
 	}
 	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.Type+a.Path, b.Type+b.Path) })
 	from, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
 	to := min(from+s.pages, len(entries))
 	if to < len(entries) {
-		w.Header().Set("Link", fmt.Sprintf(`<%s%s?recursive=true&cursor=%d>; rel="next"`, s.url, r.URL.EscapedPath(), to))
+		q := r.URL.Query()
+		q.Set("cursor", strconv.Itoa(to))
+		w.Header().Set("Link", fmt.Sprintf(`<%s%s?%s>; rel="next"`, s.url, r.URL.EscapedPath(), q.Encode()))
 	}
 	json.NewEncoder(w).Encode(entries[from:to])
 }
@@ -376,7 +383,8 @@ func TestRequests(t *testing.T) {
 			t.Fatalf("%+v, %v, listed as %+v", now, err, o)
 		}
 	}
-	if got := s.asked.Load(); got != 4 {
+	const listed = 1 + 2 + 3 // the commit, two pages of all, and one of each folder
+	if got := s.asked.Load(); got != listed {
 		t.Errorf("%d requests for a listing of 2,500 files", got)
 	}
 	const hedged = 600 * 3 / 100 // a slow machine is late
@@ -393,8 +401,46 @@ func TestRequests(t *testing.T) {
 		}
 		wait.Wait()
 	}
-	if got := s.asked.Load() - 4; got < 100 || got > 100+hedged {
+	if got := s.asked.Load() - listed; got < 100 || got > 100+hedged {
 		t.Errorf("%d requests for 100 of these files", got)
+	}
+}
+
+// TestFoldersAreListedAtOnce, if they are few, and each file once.
+func TestFoldersAreListedAtOnce(t *testing.T) {
+	for folders, want := range map[int]int64{20: 1 + 2 + 20, 100: 1 + 1 + 65} { // of commit, folders, files
+		s := serve(t)
+		s.pages = 25
+		files := map[string][]byte{"README.md": []byte("r")}
+		for i := range 15 * folders {
+			files[fmt.Sprintf("d%03d/%04d", i%folders, i)] = []byte("x")
+		}
+		s.commits = append(s.commits, files)
+		var within, most atomic.Int64
+		s.fault = func(http.ResponseWriter, *http.Request) bool {
+			n := within.Add(1)
+			defer within.Add(-1)
+			for now := most.Load(); n > now && !most.CompareAndSwap(now, n); now = most.Load() {
+			}
+			time.Sleep(5 * time.Millisecond)
+			return false
+		}
+		var got []string
+		for o, err := range New().Objects(t.Context(), "datasets/o/n/") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, strings.TrimPrefix(o.Name, "datasets/o/n/"))
+		}
+		if !slices.Equal(got, slices.Sorted(maps.Keys(files))) {
+			t.Errorf("%d files of %d, or in another order", len(got), len(files))
+		}
+		if n := s.asked.Load(); n != want {
+			t.Errorf("%d folders: %d requests, want %d", folders, n, want)
+		}
+		if n := most.Load(); (folders <= mostFolders) != (n > 4) || n > pagesAtOnce {
+			t.Errorf("%d folders: %d requests at once", folders, n)
+		}
 	}
 }
 

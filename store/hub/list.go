@@ -32,27 +32,11 @@ func (s *Store) list(ctx context.Context, r repo, folder string) ([]file, error)
 	if l := s.listing(r, folder); l != nil {
 		return l.files, ctx.Err()
 	}
-	var files []file
-	path, query := r.tree(strings.TrimSuffix(folder, "/")), "recursive=true"
-	for path != "" {
-		body, header, err := s.page(ctx, r, path, query)
-		switch {
-		case missing(err):
-			return nil, nil
-		case err != nil:
-			return nil, err
-		}
-		more, err := parse(body)
-		if err != nil {
-			return nil, fmt.Errorf("hub: the listing of the %s: %w", r, err)
-		}
-		files = append(files, more...)
-		if path, query, err = s.next(path, header.Get("Link")); err != nil {
-			return nil, err
-		}
+	files, err := s.tree(ctx, r, strings.TrimSuffix(folder, "/"))
+	if err != nil {
+		return nil, err
 	}
-
-	// The Hub has folders first.
+	// The Hub has folders first, and some files may have come twice.
 	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.path, b.path) })
 	files = slices.CompactFunc(files, func(a, b file) bool { return a.path == b.path })
 	if r.kind != buckets {
@@ -61,7 +45,8 @@ func (s *Store) list(ctx context.Context, r repo, folder string) ([]file, error)
 	return files, nil
 }
 
-func parse(body []byte) (files []file, err error) {
+// parse reads a page of a listing.
+func parse(body []byte) (files []file, folders []string, err error) {
 	var entries []struct {
 		Type, Path, OID, XetHash string
 		Size                     int64
@@ -71,11 +56,16 @@ func parse(body []byte) (files []file, err error) {
 		}
 	}
 	if err := json.Unmarshal(body, &entries); err != nil {
-		return nil, fmt.Errorf("it is no list: %w", err)
+		return nil, nil, fmt.Errorf("it is no list: %w", err)
 	}
 
 	for _, e := range entries {
-		if e.Type != "file" {
+		switch e.Type {
+		case "directory":
+			folders = append(folders, e.Path)
+			continue
+		case "file":
+		default:
 			continue
 		}
 		f := file{e.Path, e.Size, e.OID}
@@ -86,12 +76,12 @@ func parse(body []byte) (files []file, err error) {
 			f.version = e.XetHash
 		}
 		if f.path == "" || f.size < 0 || f.version == "" {
-			return nil, fmt.Errorf("the file %q has no path, size or version", f.path)
+			return nil, nil, fmt.Errorf("the file %q has no path, size or version", f.path)
 		}
 		f.version = steady.TagVersion(f.version, f.size)
 		files = append(files, f)
 	}
-	return files, nil
+	return files, folders, nil
 }
 
 // next returns the path and query of the next page by a page's path and Link header;

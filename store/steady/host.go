@@ -23,7 +23,8 @@ const (
 	hedgeBurst  = 10
 	hedgeSooner = 200 * time.Millisecond // than this is no hedge sent
 	hedgeBeyond = 1.5                    // times the first bytes of all but one of 20
-	hedgeKnows  = 20                     // requests, before any hedge is sent
+	hedgeKnows  = 20                     // requests, after which this is known
+	hedgeLate   = 5 * time.Second        // is late for any host that has answered
 )
 
 // host paces the requests to one host.
@@ -234,7 +235,10 @@ func (h *host) answered(after time.Duration) {
 func (h *host) hedge() (after time.Duration, may bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	calm := h.streak == 0 && h.counts.Answers >= hedgeKnows
+	calm := h.streak == 0 && h.counts.Answers > 0
+	if h.counts.Answers < hedgeKnows {
+		return hedgeLate, calm
+	}
 	return max(hedgeSooner, time.Duration(hedgeBeyond*float64(h.slow))), calm
 }
 

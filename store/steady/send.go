@@ -60,8 +60,14 @@ func (a *answer) skip(n int64) error {
 	return nil
 }
 
+// sentTwice has the outcome of a request's second sending, if that has won.
+type sentTwice struct {
+	a   *answer
+	err error
+}
+
 // send sends a request, and once more if the answer is late, and returns the answer that
-// comes first.
+// comes first. A refusal is an answer, too, such as a redirect of the Hub.
 func (c *Client) send(ctx context.Context, h *host, ask Ask, header http.Header) (*answer, error) {
 	one, cancel := context.WithCancelCause(ctx)
 	after, may := h.hedge()
@@ -70,7 +76,7 @@ func (c *Client) send(ctx context.Context, h *host, ask Ask, header http.Header)
 	}
 
 	var winner atomic.Int32
-	other := make(chan *answer, 1) // which has won; nil: it has not
+	other := make(chan *sentTwice, 1) // nil: it has not won
 	late := time.AfterFunc(after, func() {
 		if !h.mayHedge() {
 			other <- nil
@@ -79,19 +85,19 @@ func (c *Client) send(ctx context.Context, h *host, ask Ask, header http.Header)
 		two, cancelTwo := context.WithCancelCause(ctx)
 		a, err := c.try(two, cancelTwo, h, ask, header)
 		switch {
-		case err != nil:
+		case blames(err):
 			other <- nil
 		case winner.CompareAndSwap(0, 2):
 			cancel(nil)
 			h.count(func(c *store.Counts) { c.Won++ })
-			other <- a
-		default:
+			other <- &sentTwice{a, err}
+		case err == nil:
 			a.close()
 		}
 	})
 
 	a, err := c.try(one, cancel, h, ask, header)
-	if late.Stop() || err == nil && winner.CompareAndSwap(0, 1) {
+	if late.Stop() || !blames(err) && winner.CompareAndSwap(0, 1) {
 		return a, err
 	}
 	// The other one has won, or may still do so.
@@ -99,7 +105,7 @@ func (c *Client) send(ctx context.Context, h *host, ask Ask, header http.Header)
 		if err == nil {
 			a.close()
 		}
-		return won, nil
+		return won.a, won.err
 	}
 	return a, err
 }
