@@ -105,7 +105,10 @@ def rate(stats):
 def test_a_script_applies_the_first_advice_and_gets_the_gain():
     """From JSON to JSON: nothing but what `headrace schema stats` describes. Rates are compared with each other alone."""
     before = advised({})
-    first = next(gain for gain in before["advice"] if "to" in gain)  # that is a number; the others have to be programmed
+    first = next((gain for gain in before["advice"] if "to" in gain), None)  # the others have to be programmed
+    if first is None:  # more workers do not help while other programs have all cores
+        assert "Other programs use" in before["verdict"]
+        return
     assert first["change"] == "more workers"
     after = advised({first["stage"]: first["to"]})
     assert first["least"] > 1.5 * rate(before)
