@@ -30,7 +30,8 @@ func TestInit(t *testing.T) {
 		"talks/a.wav", "talks/b.flac", "films/x/1.mp4", "films/y/2.mkv", "films/y/cover.jpg", "3 odd: #names/1.tiff", "none/readme.txt")
 	os.Mkdir(filepath.Join(folder, "arrays"), 0o755)
 	header := "\x93NUMPY\x01\x00\x76\x00{'descr': '<i2', 'fortran_order': False, 'shape': (2, 3), }"
-	os.WriteFile(filepath.Join(folder, "arrays/1.npy"), []byte(header+strings.Repeat(" ", 127-len(header))+"\n"+strings.Repeat("x", 12)), 0o644)
+	array := header + strings.Repeat(" ", 127-len(header)) + "\n" + strings.Repeat("x", 12)
+	os.WriteFile(filepath.Join(folder, "arrays/1.npy"), []byte(array), 0o644)
 	for _, c := range []struct{ folder, source, step, summary string }{
 		{"photos", "files: {pattern: photos, label: parent}", "random_resized_crop", "3 images in 2 classes"},
 		{"flat", "files: {pattern: flat}", "decode_image", "2 images"},
