@@ -54,7 +54,7 @@ func (o PillowGaussianBlur) place(p *Plan, id uint64, r Rand) error {
 	return nil
 }
 
-// boxPasses is how often each direction is blurred.
+// boxPasses counts the times that each direction is blurred.
 const boxPasses = 3
 
 // pillowGaussianBlur has the radius as its number. All passes round to the nearest,
@@ -98,8 +98,8 @@ func boxOf(radius float32) box {
 	return b
 }
 
-// boxLines is how many columns are blurred side by side, so that each row of the image is
-// touched once for all of them.
+// boxLines is the number of columns that are blurred side by side, so that each row of
+// the image is touched once for all of them.
 const boxLines = 64
 
 // boxScratch holds lines of one channel.
