@@ -6,9 +6,9 @@ import "github.com/headrace/headrace/media"
 
 func init() { kernels["jpeg"] = spoil }
 
-// spoil does the effect jpeg to RGB in place, by libjpeg-turbo, whose pixels the effect is
-// defined to have. Its vectors make up for entropy coding, which the effect leaves out.
-// Other pixels are left to the effect.
+// spoil does the effect jpeg to RGB in place, by libjpeg-turbo, whose pixels the effect
+// is defined to have. Its vectors make up for entropy coding, which the effect leaves
+// out. Other pixels are left to the effect.
 func spoil(s *media.Pass, p media.Pixels) media.Pixels {
 	if p.Color == media.RGB {
 		var plan media.Plan
