@@ -136,7 +136,8 @@ class _OfClass:
     """Calls an object of a class, which is made at the first call."""
 
     def __init__(self, made: type) -> None:
-        self._class, self._object = made, None
+        self._class = made
+        self._object: Any = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._object is None:
