@@ -41,6 +41,9 @@ def test_workers_of_a_function_that_waits():
     with ThreadPoolExecutor() as threads:
         tuned, given, here = threads.map(lambda each: loop(*each[:1], **each[1]), [(60, {}), (5, {"workers": 1}), (5, {"where": "here"})])
     seen, workers, stats, settings = tuned
+    if "tuned" not in stats:  # more workers do not help while other programs have all cores
+        assert "Other programs use" in stats["verdict"]
+        return
     change = stats["tuned"][0]
     assert change["to"] > change["from"] >= 1
     assert workers == (change["to"] if change["kept"] else change["from"])
@@ -63,7 +66,10 @@ def test_advice_of_a_function_that_limits():
     advice = stats["advice"]
     assert {gain["change"] for gain in advice} <= CHANGES
     assert [gain["rate"] for gain in advice] == sorted((gain["rate"] for gain in advice), reverse=True)
-    workers = next(gain for gain in advice if gain["change"] == "more workers")
+    workers = next((gain for gain in advice if gain["change"] == "more workers"), None)
+    if workers is None:  # as above
+        assert "Other programs use" in stats["verdict"]
+        return
     assert workers["from"] == 1
     assert workers["to"] > 1
     assert 0 < workers["least"] <= workers["rate"] <= workers["most"]
